@@ -6,14 +6,14 @@ import shutil
 import sys
 import time
 import warnings
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from types import TracebackType
 from typing import Any
 
 from quati_pool.project.progress import Work
 from quati_pool.reporting.reporter import Reporter
-from quati_pool.reporting.timed_reporter import TimedReporter
+from quati_pool.reporting.timed_reporter import TimedReporter, write_stderr
 from quati_pool.text.display_width import beginning
 
 # Seconds between two lines in a log, and between two drawings elsewhere; shorter work is not drawn.
@@ -118,8 +118,4 @@ class OnStderr(_Shown):
         self._written = time.monotonic()
         erased = "\r\x1b[K" if self._drawn else ""
         self._drawn = False
-        # The work goes on without its log.
-        if sys.stderr is not None:
-            with suppress(OSError, ValueError):
-                sys.stderr.write(erased + text)
-                sys.stderr.flush()
+        write_stderr(erased + text)

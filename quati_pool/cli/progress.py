@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from quati_pool.project.progress import Clock, Work
-from quati_pool.reporting.timed_reporter import TimedReporter
+from quati_pool.reporting.timed_reporter import TimedReporter, write_stderr
 from quati_pool.text.display_width import beginning, columns, short
 
 if TYPE_CHECKING:
@@ -63,11 +63,7 @@ class ConsoleListener(TimedReporter):
 
     def _print(self, line: str) -> None:
         self._said_at = self._clock()
-        # The work goes on without its log: where stderr was closed, it is None, or raises one of these.
-        if sys.stderr is not None:
-            with suppress(OSError, ValueError):
-                sys.stderr.write(f"{line}\n")
-                sys.stderr.flush()
+        write_stderr(f"{line}\n")
 
     def _draw_bars(self) -> None:
         from rich.console import Console

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
@@ -62,3 +63,12 @@ class TimedReporter(Reporter):
     def _tick(self) -> None:
         while not self._ended.wait(self._seconds):
             self.report()
+
+
+def write_stderr(text: str) -> None:
+    """Writes to stderr where that is possible: work goes on without its log."""
+    # Where stderr was closed, it is None, or raises one of these.
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
