@@ -37,6 +37,7 @@ def register(app: typer.Typer) -> None:
     )  # fmt: skip
     group.command("qrels", epilog="Example: quati-pool export qrels --labeler gpt-4o -o gpt-4o.qrels")(export_qrels)
     group.command("labels", epilog="Example: quati-pool export labels --labeler ana -o ana.jsonl.gz")(export_labels)
+    group.command("explorer", epilog="Example: quati-pool export explorer -o docs/explore")(export_explorer)
     app.add_typer(group, name="export")
 
 
@@ -130,6 +131,30 @@ def export_labels(
     without = f", {unsure:,} of them without a grade" if unsure else ""
     left = f"; {counted(made.left_out, 'pair has', 'pairs have')} no label by {labeler} yet" if made.left_out else ""
     typer.echo(f"wrote {made.path}: {made.labels:,} labels{without}{left}", err=True)
+
+
+def export_explorer(
+    labeler: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--labeler", metavar="NAME", help="Whose grades (repeatable), the main one first; by default everybody's."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder; exports/explorer by default.")
+    ] = None,
+    config: ConfigOption = Path("pool.yaml"),
+) -> None:
+    """Write static pages to explore the collection: every query with its rankings, passages, grades and reasons.
+
+    They open from the disk and from any web server and load nothing from elsewhere; report writes the same pages next
+    to its own. With release: {texts: false} in pool.yaml, passages, reasons and notes are left out.
+    """
+    from quati_pool.reporting.explorer.writing import export_explorer as step
+
+    with ConsoleListener() as listener:
+        path = step(config, listener, labeler or (), output)
+    typer.echo(path)
 
 
 def export_format(

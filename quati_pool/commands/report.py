@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +29,7 @@ from quati_pool.project.config import (
 )
 from quati_pool.project.events import Listener
 from quati_pool.project.pool_reader import read_ledger
-from quati_pool.project.runs import workspace_runs
+from quati_pool.project.runs import RunSet, workspace_runs
 from quati_pool.records import Run
 from quati_pool.store.database import Store
 
@@ -35,35 +37,73 @@ from quati_pool.store.database import Store
 @dataclass(frozen=True, eq=False)
 class State:
     """The results of a collection at one moment; ``seq`` is the number of the last label in its database. If
-    ``ledger``, ``agreement`` or ``evaluation`` is None, the reason is in ``missing``, by part of the report."""
+    ``ledger``, ``runs``, ``agreement`` or ``evaluation`` is None, the reason is in ``missing``, by part of the report.
+    ``grading`` reads single labels of the same state."""
 
     config: PoolConfig
     seq: int
     pool: BuildResult
     ledger: LabelsReport | None
     gathered: Gathered
+    runs: RunSet | None
     agreement: AgreeReport | None
     evaluation: Evaluation | None
     missing: dict[str, str]
     settings: Settings
     seed: int
+    grading: Grading
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """What the results depend on, for sidecars."""
+        conditions = self.evaluation.conditions if self.evaluation else []
+        return {
+            "draws": self.settings.draws,
+            "seed": self.seed,
+            **({} if self.settings.queries == "judged" else {"queries": self.settings.queries}),
+            "labelers": self.gathered.versions,
+            **self.gathered.state,
+            "state": self.seq,
+            "runs": {condition.name: dict(condition.run_set.digests) for condition in conditions},
+        }
 
 
-def read(config_path: Path, settings: Settings, people: Sequence[str] = (), listener: Listener | None = None) -> State:
-    """Computes all results over one state of the label database."""
+@contextmanager
+def opened(
+    config_path: Path,
+    settings: Settings,
+    people: Sequence[str] = (),
+    listener: Listener | None = None,
+    *,
+    names: Sequence[str] = (),
+) -> Iterator[State]:
+    """Computes all results over one state of the label database, which stays open; of the labelers ``names``, or of
+    all."""
     config = load_config(config_path)
     refuse_outdated(config)
+    with Store.open(config.labels.url, config.folder) as store, store.snapshot() as seq:
+        yield _computed(config, store, seq, settings, people, names, listener)
+
+
+def _computed(
+    config: PoolConfig,
+    store: Store,
+    seq: int,
+    settings: Settings,
+    people: Sequence[str],
+    names: Sequence[str],
+    listener: Listener | None,
+) -> State:
     measures = parse_measures(settings.measures or config.measures)
     seed = config.seed if settings.seed is None else settings.seed
     missing: dict[str, str] = {}
-    with Store.open(config.labels.url, config.folder) as store, store.snapshot() as seq:
-        grading = Grading(config, store)
-        gathered = gather(config, (), LabelFiles(), people, store=store)
-        ledger = None
-        try:
-            ledger = labels.read(grading)
-        except ConfigError as error:
-            missing["labels"] = str(error)
+    grading = Grading(config, store)
+    gathered = gather(config, names, LabelFiles(), people, store=store)
+    ledger = None
+    try:
+        ledger = labels.read(grading, [*names] or None)
+    except ConfigError as error:
+        missing["labels"] = str(error)
     runs = None
     try:
         runs = workspace_runs(config)
@@ -79,7 +119,7 @@ def read(config_path: Path, settings: Settings, people: Sequence[str] = (), list
         evaluation = measure(config, gathered, [runs], measures, settings, listener=listener) if runs else None
     except QuatiPoolError as error:
         missing["evaluation"] = str(error)
-    return State(config, seq, pool, ledger, gathered, agreement, evaluation, missing, settings, seed)
+    return State(config, seq, pool, ledger, gathered, runs, agreement, evaluation, missing, settings, seed, grading)
 
 
 def built(config: PoolConfig, path: Path, runs: Sequence[Run]) -> BuildResult:

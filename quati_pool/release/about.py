@@ -16,3 +16,5 @@ class ReleaseConfig(Model):
     license: str | None = None
     citation: str | None = None
     url: str | None = None
+    texts: bool = True
+    """Whether releases may hold the passages' texts, and what labelers wrote about them, which may quote them."""

@@ -48,6 +48,11 @@ class Format(ABC):
     def require(cls) -> None:
         """Raises MissingExtraError if a package that this format needs is not installed."""
 
+    @property
+    def publishes_texts(self) -> bool:
+        """Whether it writes passages to be published, which ``release: {texts: false}`` in pool.yaml forbids."""
+        return True
+
     def write(self, release: Release, folder: Path) -> dict[str, Any]:
         """Writes the release into the empty ``folder``, MANIFEST.json last, and returns the counts from ``fill`` plus
         ``files`` and ``bytes``. First masks anything in the labelers' definitions that looks like a secret

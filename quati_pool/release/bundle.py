@@ -43,6 +43,10 @@ class Bundle(base.Format):
     Parameters = BundleParameters
     parameters: BundleParameters
 
+    @property
+    def publishes_texts(self) -> bool:
+        return self.parameters.corpus != "none"
+
     def fill(self, release: Release, output: Output) -> dict[str, Any]:
         parts = [Part("queries.jsonl", None, output.records("queries.jsonl", map(_query, release.queries)))]
         passages = self._passages(release)

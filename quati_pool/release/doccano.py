@@ -43,6 +43,8 @@ class Doccano(base.Format):
     summary = "pairs and labels to grade in doccano (text classification)"
     Parameters = DoccanoParameters
     needs_grades = False
+    # Its pairs are read by those who grade them.
+    publishes_texts = False
     parameters: DoccanoParameters
 
     def fill(self, release: Release, output: Output) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import yaml
 
 from quati_pool import __version__
 from quati_pool.commands.evaluate import Settings
-from quati_pool.commands.report import State, read
+from quati_pool.commands.report import State, opened
 from quati_pool.files.artifacts import file_digest
 from quati_pool.project.config import (
     ConsensusConfig,
@@ -24,6 +24,8 @@ from quati_pool.project.config import (
     RetrieverSystem,
 )
 from quati_pool.project.events import Listener
+from quati_pool.reporting.explorer.links import FOLDER
+from quati_pool.reporting.explorer.writing import save_explorer
 from quati_pool.reporting.figures import agree as agree_figures
 from quati_pool.reporting.figures import evaluate as evaluate_figures
 from quati_pool.reporting.figures import plots
@@ -58,33 +60,23 @@ def report(
     people: Sequence[str] = (),
     output: Path | None = None,
 ) -> Path:
-    """Writes ``report.html``, ``report.md`` and their figures into ``output`` or, without it, into the workspace's
-    reports; returns the path of the HTML page.
+    """Writes ``report.html``, ``report.md``, their figures and the explorer into ``output`` or, without it, into the
+    workspace's reports; returns the path of the HTML page.
 
     Raises QuatiPoolError if the pool was not built.
     """
-    state = read(config_path, settings or Settings(), people, listener)
-    listener.progress("report: drawing", 0, 0)
-    document = _document(state)
-    folder = report_folder(state.config, output)
-    assert folder is not None
+    with opened(config_path, settings or Settings(), people, listener) as state:
+        folder = report_folder(state.config, output)
+        assert folder is not None
+        save_explorer(state, folder / FOLDER, listener)
+        listener.progress("report: drawing", 0, 0)
+        document = _document(state)
     content: dict[str, str | bytes] = {
         "report.html": page(document),
         "report.md": markdown(document),
         **{figure.file: figure.content for section in document.sections for figure in _figures(section.blocks)},
     }
-    settings_used = {
-        "draws": state.settings.draws,
-        "seed": state.seed,
-        **({} if state.settings.queries == "judged" else {"queries": state.settings.queries}),
-        "labelers": state.gathered.versions,
-        **state.gathered.state,
-        "state": state.seq,
-        "runs": {one.name: dict(one.run_set.digests) for one in state.evaluation.conditions}
-        if state.evaluation
-        else {},
-    }
-    save(state.config, folder, content, settings_used, listener, "report")
+    save(state.config, folder, content, state.key, listener, "report")
     return folder / "report.html"
 
 

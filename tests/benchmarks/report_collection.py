@@ -17,7 +17,7 @@ import yaml
 # Each labeler's noise and how much more lenient it is than the others.
 JUDGES = {"gpt-4o": (0.5, 0.2), "llama-70b": (0.7, 0.1), "mistral": (0.9, 0.5), "lexical-rules": (1.6, -0.2)}
 PEOPLE = {"ana": (0.4, 0.0), "bia": (0.6, -0.1)}
-WORDS = (
+WORDS = (  # noqa: SIM905
     "a água que corre pelo vale chega ao mar depois de muitos dias e leva sementes para outras terras onde crescem "
     "plantas novas cujas folhas servem de abrigo a insetos que ninguém contou ainda no Brasil nem em Portugal"
 ).split()

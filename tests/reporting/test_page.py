@@ -13,7 +13,7 @@ import pytest
 
 from quati_pool.commands.agree import agree
 from quati_pool.commands.evaluate import Settings, evaluate
-from quati_pool.commands.report import read
+from quati_pool.commands.report import State, opened
 from quati_pool.errors import InputError
 from quati_pool.judging.llm_parameters import LlmParameters
 from quati_pool.project.events import Listener
@@ -26,6 +26,12 @@ from tests.commands import judged
 pytestmark = pytest.mark.slow
 
 FEW = Settings(draws=50)
+
+
+def read(config_path: Path, settings: Settings) -> State:
+    """The results at this moment, whose single labels cannot be read any more."""
+    with opened(config_path, settings) as state:
+        return state
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from quati_pool import __version__
 from quati_pool.commands.export.labelers import ChosenLabelers, choose_labelers
-from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import (
     clear_partials,
     file_digest,
@@ -82,6 +82,11 @@ def export(
     config = load_config(config_path)
     refuse_outdated(config)
     written_as, checked = _open_format(format_name, parameters or {})
+    if written_as.publishes_texts and not config.release.texts:
+        raise ConfigError(
+            f"{config.path}: release: texts: false withholds the passages, which {format_name} would publish; "
+            "use: export bundle --set corpus=none"
+        )
     workspace = Workspace(config.folder)
     target = path or workspace.export(format_name)
     _refuse_others(target)

@@ -1,0 +1,113 @@
+"""Writes the explorer: static pages that open from the disk and from any web server."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from quati_pool.commands.evaluate import Settings
+from quati_pool.commands.explorer import pairs_by_query
+from quati_pool.commands.report import State, opened
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.artifacts import clear_partials, digest, file_digest, locked_output, stale, write_folder
+from quati_pool.project.events import Listener
+from quati_pool.project.workspace import Workspace
+from quati_pool.reporting.explorer.data import ExplorerData
+from quati_pool.text.pluralize import counted
+
+_REPORTING = Path(__file__).parents[1]
+_SITE, _LIBRARIES = _REPORTING / "explorer" / "site", _REPORTING / "libraries"
+# A file that no other folder has, by which one that was written here is recognised even without its sidecar.
+_MARK = "data/collection.js"
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def export_explorer(
+    config_path: Path, listener: Listener, names: Sequence[str] = (), output: Path | None = None
+) -> Path:
+    """Writes the explorer with the grades of the labelers ``names``, or of all, into ``output`` or, without it, into
+    the workspace's exports; returns the path of its first page."""
+    with opened(config_path, Settings(), listener=listener, names=names) as state:
+        folder = output or Workspace(state.config.folder).export("explorer")
+        save_explorer(state, folder, listener)
+    return folder / "index.html"
+
+
+def save_explorer(state: State, folder: Path, listener: Listener) -> bool:
+    """Writes the explorer into ``folder``, completely or not at all, unless it is there already; returns whether it
+    was written.
+
+    Raises QuatiPoolError for a folder that holds something else, since all of it would be replaced.
+    """
+    config = state.config
+    data = ExplorerData(state, config.release.texts)
+    key = {
+        **state.key,
+        "texts": data.texts,
+        "measures": list(data.measures),
+        "config": file_digest(config.path),
+        "texts_of_queries": digest([asdict(query) for query in data.queries]),
+        "site": _site_digest(),
+    }
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with locked_output(folder, listener.say):
+        clear_partials(folder)
+        if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).is_file():
+            raise QuatiPoolError(f"{folder} holds something else; move it away, or name another folder with -o")
+        if stale(folder, key) is None:
+            listener.say(f"explorer: {folder} is up to date")
+            return False
+        provenance = {"collection": config.name, "config": file_digest(config.path)}
+        write_folder(folder, key, provenance, lambda partial: _fill(data, partial, listener))
+    listener.say(f"explorer: wrote {counted(len(data.query_ids), 'query', 'queries')} to {folder}")
+    return True
+
+
+def _site_digest() -> str:
+    files = sorted([*_SITE.rglob("*"), *_LIBRARIES.iterdir()])
+    return digest({str(file.relative_to(_REPORTING)): file_digest(file) for file in files if file.is_file()})
+
+
+def _fill(data: ExplorerData, folder: Path, listener: Listener) -> dict[str, Any]:
+    """Writes the pages and their data into an empty folder; returns counts."""
+    shutil.copytree(_SITE, folder, dirs_exist_ok=True)
+    shutil.copytree(_LIBRARIES, folder / _LIBRARIES.name)
+    parts = folder / "data"
+    parts.mkdir()
+    ungraded = _write_queries(data, parts, listener)
+    for labeler in range(len(data.sources)):
+        for measure in range(len(data.measures)):
+            scores = data.scores(labeler, measure)
+            if scores is not None:
+                _write(parts / f"scores-{labeler}-{measure}.js", "scores", labeler, measure, scores)
+    _write(parts / "collection.js", "collection", data.collection(ungraded))
+    return {"queries": len(data.query_ids), "pairs": len(data.state.pool.pool)}
+
+
+def _write_queries(data: ExplorerData, parts: Path, listener: Listener) -> list[set[int]]:
+    """Writes a part per query; returns the numbers of the pairs with a label but no grade, by labeler."""
+    ungraded: list[set[int]] = [set() for _ in data.sources]
+    pooled = pairs_by_query(data.state)
+    first = 0
+    for number, query_id in enumerate(data.query_ids):
+        listener.progress("explorer: writing queries", number, len(data.query_ids), query_id, unit="queries")
+        # Queries without pairs come last.
+        found = next(pooled, None)
+        _write(parts / f"query-{number}.js", "query", number, data.query(query_id, found))
+        if found is None:
+            continue
+        for labeler, details in enumerate(found.details):
+            ungraded[labeler].update(first + place for place, one in enumerate(details) if one and one.state)
+        first += len(found.pairs)
+    return ungraded
+
+
+def _write(path: Path, function: str, *arguments: object) -> None:
+    """A script that passes ``arguments`` to a function of the pages. JSON is valid JavaScript (ECMAScript 2019)."""
+    text = ",".join(map(_ENCODER.encode, arguments))
+    # Half a surrogate pair cannot be encoded as UTF-8, but written as an escape.
+    path.write_bytes(f"explorerData.{function}({text});\n".encode(errors="backslashreplace"))
