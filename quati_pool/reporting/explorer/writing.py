@@ -27,11 +27,15 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 
 def export_explorer(
-    config_path: Path, listener: Listener, names: Sequence[str] = (), output: Path | None = None
+    config_path: Path,
+    listener: Listener,
+    names: Sequence[str] = (),
+    output: Path | None = None,
+    settings: Settings | None = None,
 ) -> Path:
     """Writes the explorer with the grades of the labelers ``names``, or of all, into ``output`` or, without it, into
     the workspace's exports; returns the path of its first page."""
-    with opened(config_path, Settings(), listener=listener, names=names) as state:
+    with opened(config_path, settings or Settings(), listener=listener, names=names) as state:
         folder = output or Workspace(state.config.folder).export("explorer")
         save_explorer(state, folder, listener)
     return folder / "index.html"
