@@ -1,0 +1,82 @@
+"use strict";
+
+(() => {
+  const { html, useEffect, useRef, useState } = htmPreact;
+  const { words } = explorer;
+  const DARK = matchMedia("(prefers-color-scheme: dark)");
+
+  const colors = () => {
+    const style = getComputedStyle(document.documentElement);
+    const read = (name) => style.getPropertyValue(name).trim();
+    return { ahead: read("--accent"), behind: read("--behind"), rule: read("--rule"), quiet: read("--quiet"), sans: read("--sans") };
+  };
+
+  const useScheme = () => {
+    const [dark, setDark] = useState(DARK.matches);
+    useEffect(() => {
+      const change = () => setDark(DARK.matches);
+      DARK.addEventListener("change", change);
+      return () => DARK.removeEventListener("change", change);
+    }, []);
+    return dark;
+  };
+
+  const settings = (bars, axis, look) => {
+    const font = { family: look.sans, size: 12 };
+    return {
+      type: "bar",
+      data: {
+        labels: bars.map((_, place) => place + 1),
+        datasets: [
+          {
+            data: bars.map((bar) => bar.value),
+            backgroundColor: bars.map((bar) => (bar.value < 0 ? look.behind : look.ahead)),
+            barPercentage: 1,
+            categoryPercentage: bars.length > 150 ? 1 : 0.85,
+            // A difference of nothing has a bar that can be seen, too.
+            minBarLength: 2,
+          },
+        ],
+      },
+      options: {
+        animation: false,
+        maintainAspectRatio: false,
+        interaction: { mode: "index", intersect: false },
+        onClick: (_, [hit]) => hit && explorer.go(bars[hit.index].href),
+        scales: {
+          x: { ticks: { display: false }, grid: { display: false }, border: { color: look.quiet } },
+          y: {
+            ticks: { color: look.quiet, font },
+            grid: { color: look.rule },
+            border: { display: false },
+            title: { display: true, text: axis, color: look.quiet, font },
+          },
+        },
+        plugins: {
+          legend: { display: false },
+          tooltip: {
+            displayColors: false,
+            titleFont: font,
+            bodyFont: font,
+            callbacks: { title: ([item]) => bars[item.dataIndex].title, label: (item) => bars[item.dataIndex].lines },
+          },
+        },
+      },
+    };
+  };
+
+  /** Bars that answer to the pointer and lead somewhere when pressed: `{value, title, lines, href}`, in order. What
+      they say must also be in a table, because a picture cannot be read by everybody. */
+  explorer.Bars = ({ bars, axis, label }) => {
+    const canvas = useRef(null);
+    const dark = useScheme();
+    useEffect(() => {
+      const chart = new Chart(canvas.current, settings(bars, axis, colors()));
+      return () => chart.destroy();
+    }, [bars, axis, dark]);
+    return html`<div class="chart"><canvas ref=${canvas} role="img" aria-label=${label}></canvas></div>`;
+  };
+
+  /** A query's name and text as lines of a tooltip. */
+  explorer.tooltipTitle = (query) => `${words.start(query.id, 40)} ${words.start(query.text, 70)}`;
+})();

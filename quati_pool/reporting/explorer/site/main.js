@@ -1,0 +1,3 @@
+"use strict";
+
+explorer.start(document.getElementById("root"), explorer.files("data/"));
