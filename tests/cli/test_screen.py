@@ -50,6 +50,7 @@ DEMO = f"""
     export hf -o {{new}}-hf
     export doccano -o {{new}}-doccano
     export bundle -o {{new}}-bundle
+    export explorer -o {{new}}-explorer
     retrievers
     retrievers dense
     retrievers lsa

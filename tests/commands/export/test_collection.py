@@ -78,3 +78,17 @@ def test_the_export_says_what_it_reuses_and_counts_what_it_wrote(tmp_path: Path)
     assert made.outside == {"lexical": 0}
     again = export(config, "bundle", heard, parameters={"corpus": "pooled"})
     assert (again.made, again.counts) == (False, {})
+
+
+def test_withheld_texts_are_in_no_export_that_is_published(tmp_path: Path) -> None:
+    config = collection(tmp_path, one=ONE)
+    config.write_text(config.read_text(encoding="utf-8") + "release: {texts: false}\n", encoding="utf-8")
+    for form in ("beir", "hf", "bundle"):
+        with pytest.raises(QuatiPoolError, match="texts: false withholds the passages.*corpus=none"):
+            exported(config, form)
+    assert not (tmp_path / "exports").exists()
+    made = export(config, "bundle", Heard(), parameters={"corpus": "none"})
+    written = b"".join(file.read_bytes() for file in made.path.rglob("*") if file.is_file())
+    assert b"ferry" not in written
+    # Those who grade the pairs read them.
+    assert exported(config, "doccano").made
