@@ -84,7 +84,7 @@ def test_withheld_texts_are_in_no_export_that_is_published(tmp_path: Path) -> No
     config = collection(tmp_path, one=ONE)
     config.write_text(config.read_text(encoding="utf-8") + "release: {texts: false}\n", encoding="utf-8")
     for form in ("beir", "hf", "bundle"):
-        with pytest.raises(QuatiPoolError, match="texts: false withholds the passages.*corpus=none"):
+        with pytest.raises(QuatiPoolError, match=r"texts: false withholds the passages.*corpus=none"):
             exported(config, form)
     assert not (tmp_path / "exports").exists()
     made = export(config, "bundle", Heard(), parameters={"corpus": "none"})
