@@ -125,6 +125,13 @@
     alonePairs(system) {
       return this.pairNumbers().filter((pair) => this.alone[pair] === system);
     }
+
+    /** Per system: how many pairs it alone brought into the pool. */
+    aloneCounts() {
+      const counts = this.systems.map(() => 0);
+      for (const system of this.alone) if (system >= 0) counts[system]++;
+      return counts;
+    }
   }
 
   /** Two systems' scores by query: who is ahead how often, and by how much; queries without scores do not count. */

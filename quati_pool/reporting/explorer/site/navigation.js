@@ -26,6 +26,22 @@
     return entries.get(key);
   };
 
+  /** Where the reader is: how far the page is scrolled, and which passage is at the top, because the heights of
+      passages above are not known before they are drawn. */
+  const whereabouts = () => {
+    const passage = Array.from(document.querySelectorAll(".passage")).find((one) => one.getBoundingClientRect().bottom > 0);
+    const top = passage?.getBoundingClientRect().top;
+    return { y: scrollY, passage: top < innerHeight ? passage.id : null, top };
+  };
+
+  const goBackTo = ({ y, passage, top }) => {
+    scrollTo(0, y);
+    const found = passage && document.getElementById(passage);
+    if (!found) return;
+    found.scrollIntoView();
+    scrollBy(0, found.getBoundingClientRect().top - top);
+  };
+
   /** What is not in the collection: shown as a message, not as a fault. */
   class Missing extends Error {}
 
@@ -89,7 +105,7 @@
       const hash = location.hash || "#/";
       // Other fragments belong to the page.
       if (!hash.startsWith("#/")) return;
-      if (entry) entry.scrolled = scrollY;
+      if (entry) entry.scrolled = whereabouts();
       const called = ++latest;
       const route = routes.parse(hash);
       const coming = entered();
@@ -101,7 +117,7 @@
       entry = coming;
       draw(page, route);
       const moved = page.landing && !returned && page.landing();
-      if (returned) scrollTo(0, coming.scrolled);
+      if (returned) goBackTo(coming.scrolled);
       else if (!same && !moved) scrollTo(0, 0);
       if (!same && !first && !moved) root.querySelector("h1")?.focus({ preventScroll: true });
       shown = route;

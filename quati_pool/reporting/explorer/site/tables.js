@@ -13,24 +13,37 @@
     (one, other) => (least(one) === least(other) ? 0 : least(other) - least(one)),
   );
 
-  // Of numbers, the largest come first at the first press, as in a leaderboard.
-  const largestFirst = (event) => {
-    const heading = event.target.closest("th.number");
-    if (!heading || heading.hasAttribute("aria-sort") || (event.key && event.key !== "Enter")) return;
-    heading.setAttribute("aria-sort", "ascending");
-  };
-
-  /** The table itself. Tablesort moves its rows, so it is never drawn again, only replaced. */
+  /** The table itself: ten rows until all are needed. Tablesort moves rows, so that what was sorted is never drawn
+      again, only replaced. */
   class Sheet extends Component {
-    shouldComponentUpdate() {
-      return false;
+    constructor(properties) {
+      super(properties);
+      this.whole = properties.open || properties.sorted !== null;
+    }
+
+    shouldComponentUpdate({ open }) {
+      const grows = open && !this.whole;
+      this.whole ||= open;
+      return grows;
+    }
+
+    // Before Tablesort sorts: all rows must be there, and of numbers the largest come first, as in a leaderboard.
+    prepare(event) {
+      const heading = event.target.closest("th");
+      if (!heading || (event.key && event.key !== "Enter")) return;
+      if (!this.whole) {
+        this.whole = true;
+        this.forceUpdate();
+      }
+      if (heading.classList.contains("number") && !heading.hasAttribute("aria-sort"))
+        heading.setAttribute("aria-sort", "ascending");
     }
 
     componentDidMount() {
       const table = this.base;
       const headings = table.tHead.rows[0];
-      headings.addEventListener("click", largestFirst, true);
-      headings.addEventListener("keydown", largestFirst, true);
+      headings.addEventListener("click", (event) => this.prepare(event), true);
+      headings.addEventListener("keydown", (event) => this.prepare(event), true);
       const sorter = new Tablesort(table);
       const sorted = this.props.sorted;
       if (sorted) {
@@ -45,6 +58,7 @@
     }
 
     render({ caption, columns, rows }) {
+      const drawn = this.whole ? rows : rows.slice(0, FOLDED);
       return html`<table>
         <caption>${caption}</caption>
         <thead>
@@ -63,7 +77,7 @@
           </tr>
         </thead>
         <tbody>
-          ${rows.map((row) => html`<tr>${columns.map((column, place) => cell(column, row, place))}</tr>`)}
+          ${drawn.map((row) => html`<tr>${columns.map((column, place) => cell(column, row, place))}</tr>`)}
         </tbody>
       </table>`;
     }
@@ -88,7 +102,7 @@
       <div class="scroll" tabindex="0" role="region" aria-label=${caption}>
         <${Sheet}
           key=${seen.current.version}
-          ...${{ caption, columns, rows, sorted }}
+          ...${{ caption, columns, rows, sorted, open }}
           onSort=${setSorted}
         />
       </div>

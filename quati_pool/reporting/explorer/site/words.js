@@ -25,12 +25,13 @@ globalThis.explorer = { pages: new Map() };
     return characters.length > length ? `…${characters.slice(1 - length).join("")}` : characters.join("");
   };
 
-  const number = (value) => (value == null ? "–" : value.toLocaleString("en"));
+  const grouped = new Intl.NumberFormat("en");
+  const number = (value) => (value == null ? "–" : grouped.format(value));
   // What is rounded to 0 has no sign.
-  const decimals = (value, digits = 3) => (value == null ? "–" : value.toFixed(digits).replace(/^-(?=0\.?0*$)/, ""));
+  const decimals = (value, digits = 3) => (value == null ? "–" : value.toFixed(digits).replace(/^-(?=0\.?0*$)/, "").replace("-", "−"));
   const signed = (value, digits = 3) => {
     const shown = decimals(value, digits);
-    return value > 0 && Number(shown) !== 0 ? `+${shown}` : shown.replace("-", "−");
+    return value > 0 && Number(shown) !== 0 ? `+${shown}` : shown;
   };
   const grade = (value) => String(value).replace("-", "−");
   const percent = (share) => (share == null ? "–" : `${decimals(100 * share, 0)}\u00a0%`);

@@ -189,7 +189,7 @@
   const Start = ({ model, search, route, by }) => {
     const main = usual(model);
     const text = route.get("q") ?? "";
-    const alone = useMemo(() => model.systems.map((_, system) => model.alonePairs(system).length), []);
+    const alone = useMemo(() => model.aloneCounts(), []);
     const queries = useMemo(() => model.queries.map((_, query) => ({ query, ...model.summary(query, main) })), []);
     const systems = useMemo(() => boardRows(model, by), [by]);
     const labelers = useMemo(() => labelerRows(model), []);

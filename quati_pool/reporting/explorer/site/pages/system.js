@@ -51,13 +51,10 @@
 
   const Outcome = ({ model, by, system, against, measure, found }) => {
     const name = (one) => html`<${Name} text=${model.systems[one].name} />`;
-    const verb = found.mean > 0 ? "ahead of" : "behind";
-    const first = found.mean > 0 ? found.ahead : found.behind;
-    const second = found.mean > 0 ? found.behind : found.ahead;
     if (!found.rows.length) return html`<p>No query has scores of both systems.</p>`;
     return html`<p class="said">
-      ${name(system)} is ${verb} ${name(against)} on ${words.number(first)} of ${words.counted(found.rows.length, "query")},
-      ${" "}${found.mean > 0 ? "behind" : "ahead"} on ${words.number(second)}, equal on ${words.number(found.equal)}; mean
+      ${name(system)} is ahead of ${name(against)} on ${words.number(found.ahead)} of
+      ${" "}${words.counted(found.rows.length, "query")}, behind on ${words.number(found.behind)}, equal on ${words.number(found.equal)}; mean
       difference ${words.signed(found.mean)} ${measure} under <${LabelerLink} ...${{ model, labeler: by }} />.
     </p>`;
   };
