@@ -18,6 +18,9 @@ from quati_pool.text.characters import possible
 if TYPE_CHECKING:
     import jinja2
 
+_STYLES = ("page.css", "tables.css", "figures.css", "narrow.css", "print.css")
+"""In this order: the later ones change what the earlier ones say."""
+
 
 def page(document: Document) -> str:
     """The HTML of the page, to be written as UTF-8. The same document always gives the same text.
@@ -27,7 +30,7 @@ def page(document: Document) -> str:
     The scripts (tablesort, and ``page.js``) sort, filter and fold tables and mark the place in the contents list; the
     page is complete without them.
     """
-    style, scripts = _source("page.css"), [_library("tablesort.js"), _source("page.js")]
+    style, scripts = "\n".join(map(_source, _STYLES)), [_library("tablesort.js"), _source("page.js")]
     return (
         _environment()
         .get_template("page.html.j2")

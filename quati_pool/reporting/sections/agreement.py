@@ -21,7 +21,7 @@ def body(state: State) -> list[Block]:
     answer = answers.answer(report)
     assert answer.table is not None
     return [
-        *map(Paragraph, answer.sentences),
+        Paragraph(" ".join(answer.sentences)),
         replace(answer.table, links=tables.pair_links(report.compared)),
         figures.matrices(report),
         _hardest(report),

@@ -19,7 +19,7 @@ def pool(state: State) -> list[Block]:
     systems = tables.tables(state.pool)[0]
     growth = figures.growth(state.pool)
     said = answers.answer(state.pool).sentences
-    return [*map(Paragraph, said), Row([systems, *([growth.figure()] if growth else [])])]
+    return [Paragraph(" ".join(said)), Row([systems, *([growth.figure()] if growth else [])])]
 
 
 def pool_appendix(state: State) -> list[Details]:
@@ -36,7 +36,7 @@ def labels(state: State) -> list[Block]:
     grades = label_tables.tables(state.ledger)[0]
     leads = {0: [links.labeler(str(row[0])) for row in grades.rows]}
     said = label_answers.answer(state.ledger).sentences
-    return [*map(Paragraph, said), *problems, replace(grades, links=leads)]
+    return [Paragraph(" ".join(said)), *problems, replace(grades, links=leads)]
 
 
 def labels_appendix(state: State) -> list[Details]:

@@ -21,12 +21,10 @@ def body(state: State) -> list[Block]:
         said.append(f"{evaluation.main.said[0].upper()}{evaluation.main.said[1:]}.")
     changes = [figures.rank_change(evaluation, *compared) for compared in evaluation.compared if compared[2].systems]
     pictures = [figures.board(evaluation, first), *changes[:1]]
-    correlations = [tables.correlation_table(evaluation)] if evaluation.compared else []
     return [
-        *map(Paragraph, said),
+        Paragraph(" ".join(said)),
         tables.board_tables(evaluation, first)[0],
         Row([picture.figure() for picture in pictures]),
-        *correlations,
     ]
 
 
@@ -40,12 +38,9 @@ def appendix(state: State) -> list[Details]:
         first = condition is evaluation.conditions[0]
         board, *others = tables.board_tables(evaluation, condition)
         blocks: list[Block] = [] if first else [board, figures.board(evaluation, condition).figure()]
-        # The shares of unjudged documents under the first labeler are in the part on trust.
-        blocks += others[:-1] if first else others
-        blocks += [run_facts.table(condition), *tables.comparison_tables(evaluation, condition, None)]
+        blocks += [*others, run_facts.table(condition), *tables.comparison_tables(evaluation, condition, None)]
         found.append(Details(f"Systems under {condition.name}", blocks))
-    correlation = tables.correlation_table(evaluation).title if evaluation.compared else ""
-    orders: list[Block] = [one for one in tables.ranking_tables(evaluation) if one.title != correlation]
+    orders: list[Block] = [*tables.ranking_tables(evaluation)]
     changes = [figures.rank_change(evaluation, *compared) for compared in evaluation.compared if compared[2].systems]
     orders += [change.figure() for change in changes[1:]]
     return [*found, Details("Systems: their orders under two labelers", orders)] if orders else found

@@ -10,7 +10,7 @@ from quati_pool.reporting.tables import evaluate as tables
 
 
 def body(state: State) -> list[Block]:
-    """What a system left out of the pool would lose, and the share of unjudged documents, under the first labeler."""
+    """What each system would lose if it were left out of the pool, and what is unjudged, under the first labeler."""
     evaluation = state.evaluation
     if evaluation is None:
         return [Paragraph(state.missing["evaluation"])]
@@ -19,7 +19,7 @@ def body(state: State) -> list[Block]:
     quality = tables.quality_tables(evaluation, first)
     if not quality:
         said.append("What single systems brought into the pool is not known: the runs that fed it are not all there.")
-    return [*map(Paragraph, said), *quality[:1], tables.board_tables(evaluation, first)[-1]]
+    return [Paragraph(" ".join(said)), *quality[:1]]
 
 
 def appendix(state: State) -> list[Details]:

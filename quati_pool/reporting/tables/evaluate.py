@@ -63,7 +63,7 @@ def comparison_tables(evaluation: Evaluation, condition: Condition, limit: int |
 def ranking_tables(evaluation: Evaluation) -> list[Table]:
     """How the ranking of the systems differs between conditions; empty with a single condition."""
     tables = [] if evaluation.systems is None else [_systems(evaluation, evaluation.systems)]
-    return [*tables, correlation_table(evaluation), *swap_tables(evaluation)] if evaluation.compared else tables
+    return [*tables, _rank_correlation(evaluation), *_swaps(evaluation)] if evaluation.compared else tables
 
 
 def quality_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
@@ -243,8 +243,7 @@ def _systems(evaluation: Evaluation, found: Conditions) -> Table:
     return Table(f"Systems by {found.measure}", columns, rows, note, links=leads)
 
 
-def correlation_table(evaluation: Evaluation) -> Table:
-    """How far every two compared qrels, of which there must be some, order the systems alike."""
+def _rank_correlation(evaluation: Evaluation) -> Table:
     compared = evaluation.compared
     rows: list[list[Cell]] = []
     for a, b, found in compared:
@@ -285,8 +284,7 @@ def correlation_table(evaluation: Evaluation) -> Table:
     return Table("Rankings of the systems under two qrels", columns, rows, note, links=leads)
 
 
-def swap_tables(evaluation: Evaluation) -> list[Table]:
-    """For every two compared qrels, the pairs of systems that they order differently, if there are any."""
+def _swaps(evaluation: Evaluation) -> list[Table]:
     tables = []
     for a, b, found in evaluation.compared:
         if not found.swaps:
