@@ -17,8 +17,10 @@ def body(state: State) -> list[Block]:
         return [Paragraph(state.missing["evaluation"])]
     first = evaluation.conditions[0]
     said = [*answers.leaders(evaluation), *answers.labelers(evaluation, kappa=False)]
-    if evaluation.main is not None:
-        said.append(f"{evaluation.main.said[0].upper()}{evaluation.main.said[1:]}.")
+    main = evaluation.main
+    if main is not None:
+        # Without a main labeler, it begins with the name of a labeler.
+        said.append(f"{main.said[0].upper() if main.name else main.said[0]}{main.said[1:]}.")
     changes = [figures.rank_change(evaluation, *compared) for compared in evaluation.compared if compared[2].systems]
     pictures = [figures.board(evaluation, first), *changes[:1]]
     return [
