@@ -19,7 +19,8 @@ from quati_pool.judging.llm_parameters import LlmParameters
 from quati_pool.project.events import Listener
 from quati_pool.reporting.json_data import agree as agree_data
 from quati_pool.reporting.json_data import evaluate as evaluate_data
-from quati_pool.reporting.page import _compact, report
+from quati_pool.reporting.page import report
+from quati_pool.reporting.sections.methods import _compact
 from quati_pool.store.database import Store
 from tests.commands import judged
 

@@ -28,7 +28,7 @@ def answer(evaluation: Evaluation, output: Path | None = None) -> Answer:
     """``output`` is the folder that the command was asked to write to, if any."""
     first = evaluation.conditions[0]
     folder = report_folder(evaluation.config or evaluation.gathered.config, output)
-    sentences = [*leaders(evaluation), *_against_baseline(evaluation, first), *labelers(evaluation), *_doubts(first)]
+    sentences = [*leaders(evaluation), *_against_baseline(evaluation, first), *labelers(evaluation), *doubts(first)]
     table = board(evaluation, first)
     if evaluation.settings.draws:
         lie_low = "; those of τ lie low, as resampling adds noise to both orders" if evaluation.compared else ""
@@ -147,7 +147,8 @@ def _figures(pair: PairAgreement | None, order: RankingComparison | None, kappa:
     return ", ".join(found)
 
 
-def _doubts(condition: Condition) -> Iterator[str]:
+def doubts(condition: Condition) -> Iterator[str]:
+    """What is unjudged or missing: documents, systems, queries, grades."""
     shares = {one.run_tag: one.cutoffs[_HOLES_AT].share or 0 for one in condition.holes}
     worst = max(shares, key=lambda run_tag: shares[run_tag])
     if shares[worst]:

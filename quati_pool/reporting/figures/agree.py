@@ -10,8 +10,10 @@ from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.commands.agree import AgreeReport
 from quati_pool.files.readable_json import readable_json
 from quati_pool.project.events import Listener
+from quati_pool.reporting.explorer import links
 from quati_pool.reporting.figures import plots
 from quati_pool.reporting.figures.pictures import Picture, files, stem
+from quati_pool.reporting.formats.document import Matrices, Matrix
 from quati_pool.reporting.formats.tables import csv_file, latex_file, to_markdown
 from quati_pool.reporting.json_data.agree import as_data
 from quati_pool.reporting.saved_files import report_folder, save
@@ -40,8 +42,7 @@ def not_drawn(report: AgreeReport) -> str | None:
 
 
 def pictures(report: AgreeReport) -> list[Picture]:
-    """A heat map for each confusion matrix in ``drawn``, and for each judge the scatter plot of Figure 2 of the
-    Quati paper, if people can be compared."""
+    """A heat map for each confusion matrix in ``drawn``, and the pictures of ``by_query``."""
     grades = [str(grade) for grade in report.ratings.scale]
     pictures = []
     for pair in drawn(report):
@@ -49,6 +50,12 @@ def pictures(report: AgreeReport) -> list[Picture]:
         caption = f"Grades of {pair.a} (rows) and {pair.b} (columns): {pair.n:,} pairs."
         counts = "; ".join(" ".join(map(str, row)) for row in pair.confusion.tolist())
         pictures.append(Picture(stem("confusion", pair.a, pair.b), drawing, caption, f"{caption} {counts}."))
+    return [*pictures, *by_query(report)]
+
+
+def by_query(report: AgreeReport) -> list[Picture]:
+    """For each judge the scatter plot of Figure 2 of the Quati paper, if people can be compared."""
+    pictures = []
     found = report.query_layout
     shown = np.isfinite(found.human_mean)
     for column, judge in enumerate(found.judges):
@@ -58,10 +65,31 @@ def pictures(report: AgreeReport) -> list[Picture]:
             x, y = "mean κ of people with each other", f"mean κ of {judge} with people"
             drawing = plots.scatter(found.human_mean, theirs, found.query_ids, x, y, f"κ by query: people and {judge}")
             caption = f"Each query by the {x} and the {y}; the cross is mean ± standard deviation."
-            pictures.append(
-                Picture(stem("kappa-by-query", judge), drawing, caption, f"{caption} {both.sum():,} queries.")
-            )
+            leads = [
+                plots.Link(links.query(query_id, by=judge, show="disputed"), f"{query_id}: {across:.2f} and {up:.2f}")
+                for query_id, across, up in zip(found.query_ids, found.human_mean, theirs, strict=True)
+            ]
+            alt = f"{caption} {both.sum():,} queries."
+            pictures.append(Picture(stem("kappa-by-query", judge), drawing, caption, alt, leads))
     return pictures
+
+
+def matrices(report: AgreeReport) -> Matrices:
+    """The confusion matrices in ``drawn`` as small tables."""
+    scale = report.ratings.scale
+
+    def matrix(pair: PairAgreement) -> Matrix:
+        leads = [[links.pairs(pair.a, pair.b, grade_a=a, grade_b=b) for b in scale] for a in scale]
+        return Matrix(pair.a, pair.b, pair.confusion.tolist(), links.pairs(pair.a, pair.b), leads)
+
+    left_out = not_drawn(report)
+    note = "Pairs by the two grades that they have; the darker a cell, the larger its share of the row."
+    return Matrices(
+        "Grades of two labelers",
+        [str(grade) for grade in scale],
+        list(map(matrix, drawn(report))),
+        f"{note} {left_out[0].upper()}{left_out[1:]}." if left_out else note,
+    )
 
 
 def write(report: AgreeReport, output: Path | None, listener: Listener) -> None:

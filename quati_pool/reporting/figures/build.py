@@ -10,7 +10,9 @@ from quati_pool.files.readable_json import readable_json
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
-from quati_pool.reporting.figures.plots import Drawing, heat_map
+from quati_pool.reporting.explorer import links
+from quati_pool.reporting.figures.pictures import Picture
+from quati_pool.reporting.figures.plots import Drawing, Link, heat_map, lines
 from quati_pool.reporting.formats.tables import latex_file, to_markdown
 from quati_pool.reporting.json_data.build import as_data
 from quati_pool.reporting.tables.build import tables
@@ -65,3 +67,28 @@ def overlap_picture(result: BuildResult) -> Drawing:
     names = [share.name for share in result.diversity.systems]
     title = "Share of the row's pairs that the column returned too"
     return heat_map(result.diversity.overlap, names, title, "share of pairs")
+
+
+def overlap(result: BuildResult) -> Picture | None:
+    """The heat map as a part of a report, each cell leading to its two systems; None without systems."""
+    names = [share.name for share in result.diversity.systems]
+    if not names:
+        return None
+    caption = "Overlap: share of the row's pairs that the column returned too."
+    leads = [
+        Link(links.system(row, against=column), f"{row} against {column}: {value:.2f}")
+        for row, values in zip(names, result.diversity.overlap.tolist(), strict=True)
+        for column, value in zip(names, values, strict=True)
+    ]
+    return Picture("overlap", overlap_picture(result), caption, f"{caption} Of {', '.join(names)}.", leads)
+
+
+def growth(result: BuildResult) -> Picture | None:
+    """The size of the pool by its depth; None if it is not known."""
+    sizes = result.pool_growth
+    if not len(sizes):
+        return None
+    title = "How the pool would grow with its depth"
+    drawing = lines({"pairs": (list(range(1, len(sizes) + 1)), sizes.tolist())}, "depth", "pairs", title)
+    caption = f"{title}: {int(sizes[0]):,} pairs at depth 1, {int(sizes[-1]):,} at depth {len(sizes):,}."
+    return Picture("growth", drawing, caption, caption)

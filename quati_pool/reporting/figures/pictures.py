@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from quati_pool.reporting.figures.plots import Drawing
+from quati_pool.reporting.figures.plots import Drawing, Link
 from quati_pool.reporting.formats.document import Figure
 
 # Parts of a name must not contain two hyphens, which separate the parts.
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+|-{2,}")
 _LONGEST = 60
+# The report's figures have their own folder, because build, agree and evaluate write theirs next to it at other times.
+_FOLDER = "figures"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing with its texts; ``stem`` is the name of its files, and ``alt`` describes in words what it shows."""
+    """A drawing with its texts; ``stem`` is the name of its files, and ``alt`` describes in words what it shows.
+    ``links`` has where each thing that is drawn leads in a report, or nothing."""
 
     stem: str
     drawing: Drawing
     caption: str
     alt: str
+    links: Sequence[Link] = ()
 
-    def figure(self, folder: str) -> Figure:
-        """The picture as a block of a document whose figures are in ``folder``."""
-        return self.drawing.embed(self.caption, self.alt, f"{folder}/{self.stem}")
+    def figure(self) -> Figure:
+        """The picture as a block of a report."""
+        return self.drawing.embed(self.caption, self.alt, f"{_FOLDER}/{self.stem}", self.links)
 
 
 def files(pictures: Iterable[Picture]) -> dict[str, bytes]:

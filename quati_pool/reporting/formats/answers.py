@@ -63,7 +63,8 @@ def fitted(table: Table, width: int, rows: int) -> Table:
         columns_dropped = ", ".join(table.columns[position].heading for position in reversed(dropped))
         left_out.append(f"the column{'s' if len(dropped) > 1 else ''} {columns_dropped}")
     more = f"Not shown here: {' and '.join(left_out)}." if left_out else ""
-    return replace(table, columns=headings, rows=cells, note=" ".join(filter(None, (more, table.note))))
+    note = " ".join(filter(None, (more, table.note)))
+    return Table(table.title, headings, cells, note)
 
 
 def _table_lines(table: Table, width: int, room: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The content of a report, independent of its format: sections of paragraphs, tables and figures."""
+"""The content of a report, independent of its format: sections of paragraphs, tables, matrices and figures."""
 
 from __future__ import annotations
 
@@ -21,6 +21,19 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Region:
+    """A part of a figure that is a link: a rectangle in fractions of the figure's width and height, from its upper left
+    corner, and what is there in words."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    href: str
+    title: str
+
+
+@dataclass(frozen=True)
 class Figure:
     """A rendered figure; ``file`` is its path relative to the Markdown file, and ``alt`` describes in words what it
     shows."""
@@ -30,6 +43,41 @@ class Figure:
     caption: str
     alt: str
     file: str
+    links: Sequence[Region] = ()
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """How often one labeler gave each grade (rows) where another gave each grade (columns).
+
+    ``href`` leads to all the pairs that both graded, ``links`` to those of each cell.
+    """
+
+    row_name: str
+    column_name: str
+    counts: Sequence[Sequence[int]]
+    href: str
+    links: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """Small matrices over the same ``grades``, to be compared with each other at a glance.
+
+    They are shown in HTML only: a document also has a table of each, with totals.
+    """
+
+    title: str
+    grades: Sequence[str]
+    matrices: Sequence[Matrix]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Blocks next to each other where there is room, otherwise one under another."""
+
+    blocks: Sequence[Block]
 
 
 @dataclass(frozen=True)
@@ -40,7 +88,7 @@ class Details:
     blocks: Sequence[Block]
 
 
-Block: TypeAlias = Paragraph | Table | Figure | Details
+Block: TypeAlias = Paragraph | Table | Figure | Matrices | Row | Details
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from quati_pool.reporting.formats.document import Block, Details, Document, Figure, Paragraph
+from quati_pool.reporting.formats.document import Block, Details, Document, Figure, Matrices, Paragraph, Row
 from quati_pool.reporting.formats.tables import to_markdown
 from quati_pool.text.characters import one_line
 from quati_pool.text.markdown import escape_markdown
@@ -40,7 +40,9 @@ def _shown(blocks: Sequence[Block]) -> list[str]:
             # GitHub renders Markdown between the tags only if empty lines separate it from them.
             summary = html.escape(one_line(block.summary)).translate(_IN_HTML)
             parts += [f"<details>\n<summary>{summary}</summary>", *_shown(block.blocks), "</details>"]
-        else:
+        elif isinstance(block, Row):
+            parts += _shown(block.blocks)
+        elif not isinstance(block, Matrices):
             parts.append(to_markdown(block).rstrip("\n"))
     return parts
 

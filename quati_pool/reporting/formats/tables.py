@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from quati_pool.reporting.formats import latex
 from quati_pool.text.characters import one_line
@@ -47,12 +47,18 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under headings, with a title and a note on how to read the table."""
+    """Rows under headings, with a title and a note on how to read the table.
+
+    The last ``totals`` rows sum up the others. ``links`` has, by the position of a column, where its cells lead in a
+    report, row by row; an empty address is no link, and the last rows may have none.
+    """
 
     title: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     note: str = ""
+    totals: int = 0
+    links: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     def shown(self) -> list[list[str]]:
         """All cells as text."""

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from quati_pool.agreement.coefficients import COEFFICIENTS
-from quati_pool.agreement.disagreement import by_grade
+from quati_pool.agreement.disagreement import Hardness, by_grade
 from quati_pool.agreement.estimates import Estimates
 from quati_pool.agreement.overall import basis
 from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.agreement.paper_tables import Layout
 from quati_pool.commands.agree import AgreeReport
+from quati_pool.reporting.explorer import links
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.text.pluralize import counted
 
@@ -63,11 +64,24 @@ def main_tables(report: AgreeReport, *, whole: bool = False) -> list[Table]:
 
 def detail_tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES, *, whole: bool = False) -> list[Table]:
     """Confusion matrices, disagreement by threshold, query and grade, and pairs that need a look."""
-    pairs = _shown(report, whole)
-    tables = [_binarized(report, pairs), *(confusion_table(report, pair) for pair in pairs if pair.n)]
+    by_query = query_tables(report, queries, whole=whole)
+    binarized, *by_grade = grade_tables(report, whole=whole)
+    confusions = [confusion_table(report, pair) for pair in _shown(report, whole) if pair.n]
+    return [binarized, *confusions, *by_query, *by_grade, *listed_tables(report, whole=whole)]
+
+
+def query_tables(report: AgreeReport, queries: int | None = None, *, whole: bool = False) -> list[Table]:
+    """κ by query, at most ``queries`` of them, and the queries that are hardest for people and for each judge."""
+    tables = []
     if len(report.ratings.people) > 1 or (report.ratings.people and report.query_layout.judges):
         tables.append(_by_query(report, None if whole else queries))
-    return [*tables, *_hardest(report, whole), _by_grade(report, pairs), *_listed(report, whole)]
+    return [*tables, *_hardest(report, whole)]
+
+
+def grade_tables(report: AgreeReport, *, whole: bool = False) -> list[Table]:
+    """Agreement on relevant or not, by threshold, and agreement by grade."""
+    pairs = _shown(report, whole)
+    return [_binarized(report, pairs), _by_grade(report, pairs)]
 
 
 def as_rows(report: AgreeReport) -> str:
@@ -122,11 +136,21 @@ def _labelers(report: AgreeReport) -> Table:
         notes.append(
             f"Second labels, given after seeing a judge's grade, count where there are any: {revealed or 'none'}."
         )
-    return Table("Labelers", [*columns, Column("Graded by no other"), Column("Mean grade", 4)], rows, " ".join(notes))
+    columns += [Column("Graded by no other"), Column("Mean grade", 4)]
+    leads = {0: [links.labeler(source.name) for source in gathered.sources]}
+    return Table("Labelers", columns, rows, " ".join(notes), links=leads)
 
 
 def _shown(report: AgreeReport, whole: bool) -> list[PairAgreement]:
     return report.pairs if whole else report.compared
+
+
+def pair_links(pairs: Sequence[PairAgreement]) -> dict[int, list[str]]:
+    """The links of a table with a row for each of the ``pairs`` and their labelers in its first two columns."""
+    return {
+        0: [links.labeler(pair.a, against=pair.b) for pair in pairs],
+        1: [links.labeler(pair.b, against=pair.a) for pair in pairs],
+    }
 
 
 def _pairs(report: AgreeReport, whole: bool) -> Table:
@@ -150,7 +174,8 @@ def _pairs(report: AgreeReport, whole: bool) -> Table:
         )
     columns = [Column("Labeler"), Column("and"), Column("Pairs"), *decimals]
     columns += [Column("Shared members")] if marked else []
-    return Table("Agreement of two labelers", columns, rows, " ".join(filter(None, [note, *reasons])))
+    leads = {**pair_links(shown), 2: [links.pairs(pair.a, pair.b) for pair in shown]}
+    return Table("Agreement of two labelers", columns, rows, " ".join(filter(None, [note, *reasons])), links=leads)
 
 
 def _intervals(report: AgreeReport, whole: bool) -> Table:
@@ -161,7 +186,7 @@ def _intervals(report: AgreeReport, whole: bool) -> Table:
     lost = max((ends.undefined for pair in shown for ends in pair.intervals.values()), default=0)
     if lost:
         note += f" Resamples in which a coefficient is undefined are left out, up to {lost:,} of them."
-    return Table("95 % intervals", columns, rows, note)
+    return Table("95 % intervals", columns, rows, note, links=pair_links(shown))
 
 
 def _interval(found: Estimates, name: str) -> tuple[float, float] | None:
@@ -196,7 +221,8 @@ def _binarized(report: AgreeReport, pairs: Sequence[PairAgreement]) -> Table:
     columns = [Column("Labeler"), Column("and"), Column("Relevant"), Column("κ", 4), *_ends_column(report)]
     columns += [Column("Correlation", 4), Column("Same", 4), Column("Mean difference", 4)]
     note = "With two grades, each weighted κ equals κ, and Spearman, Pearson and Kendall coincide."
-    return Table("Agreement on relevant or not", columns, rows, note)
+    leads = pair_links([pair for pair in pairs for _ in pair.binarized])
+    return Table("Agreement on relevant or not", columns, rows, note, links=leads)
 
 
 def _together(report: AgreeReport) -> Table:
@@ -236,7 +262,8 @@ def _layout(report: AgreeReport, name: str, found: Layout) -> Table:
     undefined = [f"{pair.a} and {pair.b}" for pair in apart if pair.values[name] is None]
     if undefined:
         note += f" Undefined, and in no mean: {', '.join(undefined)}."
-    return Table(f"{_TITLES[name]} with people", columns, rows, note)
+    leads = {0: list(map(links.labeler, found.labelers))}
+    return Table(f"{_TITLES[name]} with people", columns, rows, note, totals=int(several), links=leads)
 
 
 def confusion_table(report: AgreeReport, pair: PairAgreement) -> Table:
@@ -245,7 +272,7 @@ def confusion_table(report: AgreeReport, pair: PairAgreement) -> Table:
     rows: list[list[Cell]] = [[grade, *row, sum(row)] for grade, row in zip(grades, counts.tolist(), strict=True)]
     rows.append(["Total", *counts.sum(axis=0).tolist(), int(counts.sum())])
     columns = [Column(f"{pair.a} ↓ {pair.b} →"), *map(Column, grades), Column("Total")]
-    return Table(f"Grades of {pair.a} (rows) and {pair.b} (columns)", columns, rows)
+    return Table(f"Grades of {pair.a} (rows) and {pair.b} (columns)", columns, rows, totals=1)
 
 
 def _by_query(report: AgreeReport, limit: int | None) -> Table:
@@ -279,7 +306,8 @@ def _by_query(report: AgreeReport, limit: int | None) -> Table:
         note += f" {some:,} means are without the pairs of labelers whose κ is undefined in that query."
     if limit is not None and len(order) > limit:
         note += f" The first {limit:,} of {len(order):,} queries; --format json shows all."
-    return Table("κ by query", columns, rows, note)
+    leads = {0: [links.query(found.query_ids[row], show="disputed") for row in order[:limit]]}
+    return Table("κ by query", columns, rows, note, totals=1, links=leads)
 
 
 def _query(report: AgreeReport, query_id: str) -> str:
@@ -293,29 +321,31 @@ def _cut(text: str, longest: int = _LONGEST_QUERY) -> str:
 
 
 def _hardest(report: AgreeReport, whole: bool) -> list[Table]:
-    tables = []
-    columns = [Column("Query"), Column("Comparisons"), Column("Same grade", 4), Column("Mean distance", 4)]
     apart = [hard for hard in report.hardest if hard.among != "labelers"]
     # If there are only two judges, their tables would be identical.
     alike = len(apart) == 2 and not report.ratings.people
-    for hard in report.hardest[:1] if alike else apart:
-        whom = hard.judge if hard.judge else {"people": "people", "labelers": "the labelers"}[hard.among]
-        rows: list[list[Cell]] = [
-            [_query(report, q.query_id), q.n, q.agreement, q.distance]
-            for q in hard.queries[: None if whole else _HARDEST]
-        ]
-        note = "By the mean distance of two grades of a pair."
-        if len(hard.queries) > len(rows):
-            note += f" The first {len(rows):,} of {len(hard.queries):,} queries; --format json shows all."
-        tables.append(Table(f"Queries hardest for {whom}", columns, rows, note))
-    return tables
+    return [
+        hardest_table(report, hard, None if whole else _HARDEST) for hard in (report.hardest[:1] if alike else apart)
+    ]
+
+
+def hardest_table(report: AgreeReport, hard: Hardness, most: int | None = None) -> Table:
+    """The queries in ``hard``, or the first ``most`` of them."""
+    whom = hard.judge if hard.judge else {"people": "people", "labelers": "the labelers"}[hard.among]
+    shown = hard.queries[:most]
+    rows: list[list[Cell]] = [[_query(report, q.query_id), q.n, q.agreement, q.distance] for q in shown]
+    columns = [Column("Query"), Column("Comparisons"), Column("Same grade", 4), Column("Mean distance", 4)]
+    note = "By the mean distance of two grades of a pair."
+    if len(hard.queries) > len(rows):
+        note += f" The first {len(rows):,} of {len(hard.queries):,} queries; --format json shows all."
+    leads = {0: [links.query(q.query_id, by=hard.judge, show="disputed") for q in shown]}
+    return Table(f"Queries hardest for {whom}", columns, rows, note, links=leads)
 
 
 def _by_grade(report: AgreeReport, pairs: Sequence[PairAgreement]) -> Table:
     rows: list[list[Cell]] = []
-    for pair in pairs:
-        if not pair.n:
-            continue
+    graded = [pair for pair in pairs if pair.n]
+    for pair in graded:
         found = by_grade(pair.confusion, report.ratings.scale)
         for row, grade in enumerate(found.scale):
             rows.append([pair.a, pair.b, str(grade), float(found.specific[row]), float(found.mean_b[row]),
@@ -326,34 +356,44 @@ def _by_grade(report: AgreeReport, pairs: Sequence[PairAgreement]) -> Table:
         "Specific agreement: of all times that one of the two gave the grade, the share that the other matched. "
         "The means: what one gave on average where the other gave the grade."
     )
-    return Table("Agreement by grade", columns, rows, note)
+    by_pair = [(pair, grade) for pair in graded for grade in report.ratings.scale]
+    there = [links.pairs(pair.a, pair.b, grade_a=grade) for pair, grade in by_pair]
+    leads = {**pair_links([pair for pair, _ in by_pair]), 2: there}
+    return Table("Agreement by grade", columns, rows, note, links=leads)
 
 
-def _listed(report: AgreeReport, whole: bool) -> list[Table]:
+def listed_tables(report: AgreeReport, *, whole: bool = False) -> list[Table]:
     """Pairs and rows that need a look: pairs graded by only one labeler, rows that match no pair, and duplicates."""
     tables = []
     rows: list[list[Cell]] = []
+    leads: list[str] = []
     for name, places in report.unmatched.items():
         shown = places if whole else places[:_EXAMPLES]
-        rows += [[name, *map(_cut, pair)] for pair in report.ratings.pair_ids(shown)]
+        for query_id, doc_id in report.ratings.pair_ids(shown):
+            rows.append([name, _cut(query_id), _cut(doc_id)])
+            leads.append(links.query(query_id, by=name, doc_id=doc_id))
         if len(places) > len(shown):
             rows.append([name, f"and {len(places) - len(shown):,} more", ""])
+            leads.append("")
     if rows:
         columns = [Column("Labeler"), Column("query_id"), Column("doc_id")]
-        tables.append(Table("Pairs that one labeler alone graded", columns, rows, "All of them are in the JSON."))
+        title, note = "Pairs that one labeler alone graded", "All of them are in the JSON."
+        tables.append(Table(title, columns, rows, note, links={1: leads, 2: leads}))
     lost = report.gathered.unmatched
     if lost:
         columns = [Column("Labeler"), Column("Line"), Column("Why")]
         rows = [[one.labeler, str(one.line), one.reason] for one in lost[: None if whole else _HARDEST]]
         note = f"Their texts match no pair of the pool, or several. {len(lost):,} in all, listed in the JSON."
         tables.append(Table("Rows that match no pair", columns, rows, note))
-    twice, files = report.gathered.duplicates, _files(report)
+    twice, files = report.gathered.duplicates[: None if whole else _HARDEST], _files(report)
     if twice:
         columns = [Column("Labeler"), Column("File"), Column("Lines"), Column("query_id"), Column("doc_id")]
         rows = [
             [one.labeler, files[one.labeler], f"{one.first_line} and {one.line}", _cut(one.query_id), _cut(one.doc_id)]
-            for one in twice[: None if whole else _HARDEST]
+            for one in twice
         ]
-        note = f"Of each the first was taken; the grades are equal. {len(twice):,} in all, listed in the JSON."
-        tables.append(Table("Pairs that occur twice in a file", columns, rows, note))
+        found = len(report.gathered.duplicates)
+        note = f"Of each the first was taken; the grades are equal. {found:,} in all, listed in the JSON."
+        leads = [links.query(one.query_id, by=one.labeler, doc_id=one.doc_id) for one in twice]
+        tables.append(Table("Pairs that occur twice in a file", columns, rows, note, links={3: leads, 4: leads}))
     return tables

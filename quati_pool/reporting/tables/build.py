@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from quati_pool.commands.build import BuildResult
 from quati_pool.pooling.diversity import RBO_P, GradeShares, Share
+from quati_pool.reporting.explorer import links
 from quati_pool.reporting.formats.tables import Column, Table
 
 _SHARE = Column("Share", 1, percent=True)
@@ -35,7 +36,9 @@ def _systems(result: BuildResult) -> Table:
         named = ", ".join(without[:5]) + (", …" if len(without) > 5 else "")
         notes.append(f"{len(without):,} queries have no pair ({named})")
     columns = [Column("System"), Column("Pairs returned"), Column("By it alone"), _SHARE]
-    return Table("Pairs that only one system returned", columns, rows, "; ".join(notes) + ".")
+    alone = [links.alone(one.name) for one in diversity.systems]
+    leads = {0: [links.system(one.name) for one in diversity.systems], 2: alone}
+    return Table("Pairs that only one system returned", columns, rows, "; ".join(notes) + ".", totals=2, links=leads)
 
 
 def grade_table(grades: GradeShares, title: str) -> Table:
@@ -48,7 +51,7 @@ def grade_table(grades: GradeShares, title: str) -> Table:
     everything = grades.ungraded + sum(share.pairs for share in grades.grades)
     note = f"{grades.ungraded:,} of {everything:,} pairs have no grade and are in no row."
     columns = [Column("Relevance"), Column("Pairs returned"), Column("By one system"), _SHARE]
-    return Table(title, columns, rows, note)
+    return Table(title, columns, rows, note, totals=1)
 
 
 def growth_steps(sizes: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:
@@ -75,7 +78,8 @@ def _matrices(result: BuildResult) -> list[Table]:
     columns = [Column("System"), *(Column(name, 2) for name in names)]
 
     def table(title: str, values: npt.NDArray[np.float64], note: str) -> Table:
-        return Table(title, columns, [[name, *row] for name, row in zip(names, values.tolist(), strict=True)], note)
+        rows = [[name, *row] for name, row in zip(names, values.tolist(), strict=True)]
+        return Table(title, columns, rows, note, links={0: list(map(links.system, names))})
 
     return [
         table("Overlap", result.diversity.overlap, "Share of the row's pairs that the column returned too."),

@@ -14,6 +14,7 @@ from quati_pool.evaluation.qrels_comparison import Correlation
 from quati_pool.evaluation.reusability import CUTOFFS, LeaveOut
 from quati_pool.evaluation.significance import Comparison
 from quati_pool.files.queries import CLUSTER_ID
+from quati_pool.reporting.explorer import links
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.tables import robust as robust_tables
 from quati_pool.reporting.tables import run_facts as run_facts_tables
@@ -46,6 +47,11 @@ def board_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
     if evaluation.settings.draws:
         tables.append(_intervals(evaluation, condition))
     return [*tables, *robust_tables.tables(evaluation, condition), _holes(evaluation, condition)]
+
+
+def system_links(condition: Condition) -> list[str]:
+    """Where the systems of a leaderboard lead, in its order."""
+    return [links.system(row.run_tag, by=condition.source.name) for row in condition.board.rows]
 
 
 def comparison_tables(evaluation: Evaluation, condition: Condition, limit: int | None) -> list[Table]:
@@ -141,7 +147,8 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
     if isinstance(condition.quality, str) and condition.run_set.pool_depths is not None:
         notes.append(f"Results that leave out one system at a time are missing: {condition.quality}.")
     heading = title(condition) + run_facts_tables.heading(evaluation, condition)
-    return Table(heading, [*columns, Column("Queries missing")], rows, " ".join(notes))
+    columns.append(Column("Queries missing"))
+    return Table(heading, columns, rows, " ".join(notes), links={1: system_links(condition)})
 
 
 def title(condition: Condition) -> str:
@@ -165,7 +172,8 @@ def _intervals(evaluation: Evaluation, condition: Condition) -> Table:
     if condition.board.queries < 2:
         note = "One judged query only: an interval over queries needs two."
     columns = [Column("System"), *(Column(name, 4) for name in evaluation.measures)]
-    return Table(f"95 % intervals under {condition.name}", columns, rows, note)
+    title = f"95 % intervals under {condition.name}"
+    return Table(title, columns, rows, note, links={0: system_links(condition)})
 
 
 def ends(found: Interval) -> tuple[float, float] | None:
@@ -188,7 +196,8 @@ def _holes(evaluation: Evaluation, condition: Condition) -> Table:
     if bounded:
         grades = ", ".join(map(str, condition.scale))
         note += f" Lowest and highest: over all grades ({grades}) that the unjudged documents in the cutoff could have."
-    return Table(f"Unjudged documents under {condition.name}", columns, rows, note)
+    title = f"Unjudged documents under {condition.name}"
+    return Table(title, columns, rows, note, links={0: system_links(condition)})
 
 
 def _compared(
@@ -209,7 +218,8 @@ def _compared(
     if limit is not None and len(found) > limit:
         note += f" The first {limit:,}; the files hold all."
     whom = f"Against {settings.baseline}" if found is not condition.comparisons else "Systems compared"
-    return Table(f"{whom} by {name} under {condition.name}", columns, rows, note)
+    leads = {0: [links.system(one.a, against=one.b, by=condition.source.name, measure=name) for one in found[:limit]]}
+    return Table(f"{whom} by {name} under {condition.name}", columns, rows, note, links=leads)
 
 
 def _systems(evaluation: Evaluation, found: Conditions) -> Table:
@@ -229,7 +239,8 @@ def _systems(evaluation: Evaluation, found: Conditions) -> Table:
     note = f"Each mean is over the judged queries of its own qrels{which} ({counts}); the difference is of these means."
     if any(cell is None for _, cells in found.rows for cell in cells):
         note += " A dash: the system is not among those runs."
-    return Table(f"Systems by {found.measure}", columns, rows, note)
+    leads = {0: [links.system(run_tag, measure=found.measure) for run_tag, _ in found.rows]}
+    return Table(f"Systems by {found.measure}", columns, rows, note, links=leads)
 
 
 def _rank_correlation(evaluation: Evaluation) -> Table:
@@ -266,7 +277,11 @@ def _rank_correlation(evaluation: Evaluation) -> Table:
     if len(compared) < len(evaluation.rankings):
         left = counted(len(evaluation.rankings) - len(compared), "pair of qrels is", "pairs of qrels are")
         note += f" {left} left out: those of a panel and its own member; the JSON has them."
-    return Table("Rankings of the systems under two qrels", columns, rows, note)
+    leads = {
+        0: [links.labeler(a.source.name, against=b.source.name) for a, b, _ in compared],
+        1: [links.labeler(b.source.name, against=a.source.name) for a, b, _ in compared],
+    }
+    return Table("Rankings of the systems under two qrels", columns, rows, note, links=leads)
 
 
 def _swaps(evaluation: Evaluation) -> list[Table]:
@@ -293,6 +308,10 @@ def _swaps(evaluation: Evaluation) -> list[Table]:
                 [*columns, Column("Significant under either")],
                 rows,
                 note,
+                links={
+                    0: [links.system(one.better, against=one.worse, by=a.source.name) for one in found.swaps],
+                    1: [links.system(one.better, against=one.worse, by=b.source.name) for one in found.swaps],
+                },
             )
         )
     return tables
@@ -334,4 +353,12 @@ def _leave_out(evaluation: Evaluation, condition: Condition, found: LeaveOut, wh
     if emptied:
         note += f" Queries that lose all their judgements count 0: {emptied}."
     title = f"Each {what} left out of the pool, under {condition.name}"
-    return Table(title, [*columns, Column("Rank"), Column("Rank without")], rows, note)
+    columns += [Column("Rank"), Column("Rank without")]
+    by = condition.source.name
+    leads = {0: [links.system(one.run_tag, by=by) for one in found.systems]}
+    if what == "system":
+        leads |= {
+            1: [links.alone(one.run_tag, by=by) for one in found.systems],
+            2: [links.alone(one.run_tag, by=by, relevant=True) for one in found.systems],
+        }
+    return Table(title, columns, rows, note, links=leads)

@@ -9,6 +9,7 @@ from typing import Any
 
 from quati_pool.commands.evaluate import Condition, Evaluation
 from quati_pool.evaluation.truncation import WHOLE, Truncated
+from quati_pool.reporting.explorer import links
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.text.pluralize import counted
 
@@ -84,7 +85,8 @@ def table(condition: Condition) -> Table:
         f"Of {counted(condition.judged_queries, 'judged query', 'judged queries')}. Tied: rows that share their score, "
         "as float32, with another of their query; they are ordered by doc_id, descending. Scores decide, not ranks."
     )
-    return Table(f"The runs under {condition.name}", columns, rows, note)
+    leads = {0: [links.system(row.run_tag, by=condition.source.name) for row in condition.board.rows]}
+    return Table(f"The runs under {condition.name}", columns, rows, note, links=leads)
 
 
 def values(condition: Condition, run_tag: str) -> list[Any]:

@@ -273,7 +273,7 @@ def test_all_of_a_confusion_matrix_is_inside_the_figure_and_nothing_covers_anoth
     from matplotlib.text import Text
 
     counts = np.full((len(grades), len(grades)), 1234567)
-    with confusion_matrix(counts, *names, grades, " and ".join(names))._drawn() as canvas:
+    with confusion_matrix(counts, *names, grades, " and ".join(names))._drawn() as (canvas, _):
         canvas.draw_without_rendering()
         renderer = canvas.canvas.get_renderer()  # type: ignore[attr-defined]
         written = [text for text in canvas.findobj(Text) if text.get_visible() and text.get_text()]  # type: ignore[attr-defined]

@@ -3,7 +3,7 @@
 Each function returns a ``Drawing``, which can be rendered, written or embedded.
 """
 
-from quati_pool.reporting.figures.plots.drawing import MOST_SVG_MARKS, Drawing, embedding_format
+from quati_pool.reporting.figures.plots.drawing import MOST_SVG_MARKS, Drawing, Link, Place, embedding_format
 from quati_pool.reporting.figures.plots.funnel import funnel
 from quati_pool.reporting.figures.plots.lines import lines
 from quati_pool.reporting.figures.plots.matrices import confusion_matrix, heat_map
@@ -13,6 +13,8 @@ from quati_pool.reporting.figures.plots.scatter import scatter
 __all__ = [
     "MOST_SVG_MARKS",
     "Drawing",
+    "Link",
+    "Place",
     "confusion_matrix",
     "embedding_format",
     "funnel",

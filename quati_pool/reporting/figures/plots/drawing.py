@@ -5,16 +5,19 @@ from __future__ import annotations
 import io
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from quati_pool.reporting.figures.plots.fonts import use_fonts
-from quati_pool.reporting.formats.document import Figure, Format
+from quati_pool.reporting.formats.document import Figure, Format, Region
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 MOST_SVG_MARKS = 2000
@@ -61,18 +64,40 @@ def embedding_format(marks: int) -> Format:
     return "png" if marks > MOST_SVG_MARKS else "svg"
 
 
+class Place(NamedTuple):
+    """A rectangle in fractions of a figure's width and height, from its upper left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class Link(NamedTuple):
+    """Where a mark leads, and what is there."""
+
+    href: str
+    title: str
+
+
+Places: TypeAlias = Callable[[], Sequence[Sequence[Place]]]
+"""Finds the places of each thing that was drawn, such as a system, in the order in which the things were given; to be
+called when the figure has its final layout. A thing that is not shown has no place."""
+
+
 @dataclass(frozen=True)
 class Drawing:
     """A figure that has not been drawn yet.
 
     ``size`` is in inches; ``marks`` is the number of dots, cells and points of lines; ``draw`` draws on an empty
-    matplotlib figure with ``style`` as settings. If ``constrained``, matplotlib makes room for all texts, which takes
-    a third of the time; otherwise ``draw`` must place its axes itself.
+    matplotlib figure with ``style`` as settings, and returns where its marks are if they can be linked. If
+    ``constrained``, matplotlib makes room for all texts, which takes a third of the time; otherwise ``draw`` must place
+    its axes itself.
     """
 
     size: tuple[float, float]
     marks: int
-    draw: Callable[[Canvas], None]
+    draw: Callable[[Canvas], Places | None]
     style: dict[str, Any]
     constrained: bool = True
 
@@ -87,21 +112,21 @@ class Drawing:
         A character that no installed font has is drawn as a box in PNG; SVG keeps it, for the
         viewer's fonts. PNG has 150 dots per inch.
         """
-        with self._drawn() as canvas:
+        with self._drawn() as (canvas, _):
             return _saved(canvas, format)
 
     def render_all(self) -> dict[Format, bytes]:
         """The bytes of ``render`` in every format, drawn and laid out once."""
-        with self._drawn() as canvas:
+        with self._drawn() as (canvas, _):
             return {kind: _saved(canvas, kind) for kind in FORMATS}
 
     def figure(self) -> Canvas:
         """The figure as a matplotlib figure, to be changed or saved further."""
-        with self._drawn() as canvas:
+        with self._drawn() as (canvas, _):
             return canvas
 
     @contextmanager
-    def _drawn(self) -> Iterator[Canvas]:
+    def _drawn(self) -> Iterator[tuple[Canvas, Places | None]]:
         # Drawn without pyplot, which would look for a display and keep global state.
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -114,14 +139,14 @@ class Drawing:
             warnings.filterwarnings("ignore", "Glyph .* missing from font")
             canvas = Canvas(figsize=self.size, dpi=_DPI, layout="constrained" if self.constrained else None)
             FigureCanvasAgg(canvas)
-            self.draw(canvas)
+            places = self.draw(canvas)
             use_fonts(canvas)
             if self.constrained:
                 # The layout is fixed here; otherwise each format would be laid out again, starting from the previous
                 # format's layout.
                 canvas.draw_without_rendering()
                 canvas.set_layout_engine("none")
-            yield canvas
+            yield canvas, places
 
     def write(self, path: Path) -> None:
         """Writes the figure; the suffix of ``path`` (.png or .svg) determines the format."""
@@ -130,9 +155,27 @@ class Drawing:
             raise ValueError(f"a figure cannot be written as {path.name}: give it the suffix .png or .svg")
         path.write_bytes(self.render(formats[path.suffix]))
 
-    def embed(self, caption: str, alt: str, stem: str) -> Figure:
-        """The figure as a block of a document, in its ``format``; its file is ``<stem>.<format>``."""
-        return Figure(self.render(self.format), self.format, caption, alt, f"{stem}.{self.format}")
+    def embed(self, caption: str, alt: str, stem: str, links: Sequence[Link] = ()) -> Figure:
+        """The figure as a block of a document, in its ``format``; its file is ``<stem>.<format>``.
+
+        ``links``, if there are any, has one for each thing that was drawn, in the order in which they were given.
+        """
+        with self._drawn() as (canvas, places):
+            content = _saved(canvas, self.format)
+            found = places() if links and places else ()
+        if len(found) != len(links):
+            raise ValueError(f"{len(found)} things were drawn, but there are {len(links)} links")
+        regions = [Region(*place, *link) for link, where in zip(links, found, strict=True) for place in where]
+        return Figure(content, self.format, caption, alt, f"{stem}.{self.format}", regions)
+
+
+def place(axes: Axes, x: tuple[float, float], y: tuple[float, float]) -> Place:
+    """The rectangle between two values of each axis."""
+    canvas = axes.get_figure(root=True)
+    assert canvas is not None
+    corners = axes.transData.transform(np.column_stack([x, y]))
+    (left, right), (low, high) = np.sort(canvas.transFigure.inverted().transform(corners), axis=0).T.tolist()
+    return Place(left, 1 - high, right - left, high - low)
 
 
 def _saved(canvas: Canvas, format: Format) -> bytes:  # noqa: A002

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.reporting.figures.plots.drawing import QUIET, STYLE, Drawing
+from quati_pool.reporting.figures.plots.drawing import QUIET, STYLE, Drawing, Places, place
 from quati_pool.reporting.figures.plots.names import inches, wrapped
 from quati_pool.text.display_width import columns, labels
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 def heat_map(values: npt.NDArray[Any], names: Sequence[str], title: str, scale: str) -> Drawing:
-    """A square matrix of shares from 0 to 1 with its numbers; NaN is shown as a dash."""
+    """A square matrix of shares from 0 to 1 with its numbers; NaN is shown as a dash. The places are the cells, row by
+    row."""
     size = max(4.5, 0.55 * len(names) + 2.2)
 
-    def draw(canvas: Canvas) -> None:
+    def draw(canvas: Canvas) -> Places:
         axes = canvas.add_subplot()
         image = axes.imshow(np.ma.masked_invalid(values), vmin=0, vmax=1, cmap="Blues")
         shown = labels(names)
@@ -41,6 +42,10 @@ def heat_map(values: npt.NDArray[Any], names: Sequence[str], title: str, scale: 
                 color="white" if np.isfinite(value) and value > 0.6 else "black",
             )
         canvas.colorbar(image, ax=axes, label=scale, shrink=0.8)
+        return lambda: [
+            [place(axes, (column - 0.5, column + 0.5), (row - 0.5, row + 0.5))]
+            for row, column in np.ndindex(values.shape)
+        ]
 
     return Drawing((size + 1, size), values.size, draw, {})
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.reporting.figures.plots.drawing import ACCENT, QUIET, STYLE, WARM, Drawing
+from quati_pool.reporting.figures.plots.drawing import ACCENT, QUIET, STYLE, WARM, Drawing, Place, Places, place
 from quati_pool.reporting.figures.plots.names import inches, wrapped
 from quati_pool.text.display_width import beginning, labels
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 Numbers = Sequence[float | None] | npt.NDArray[np.float64]
@@ -26,7 +27,7 @@ def intervals(names: Sequence[str], means: Numbers, lows: Numbers, highs: Number
     """A leaderboard: each system's mean as a dot on its interval, the best at the top.
 
     Systems with equal means stay in the given order. The side of an interval whose end is undefined is not drawn; a
-    system with an undefined mean comes last, with a dash.
+    system with an undefined mean comes last, with a dash. A system's place is its whole row.
     """
     values, low, high = _array(means), _array(lows), _array(highs)
     if not len(names) == len(values) == len(low) == len(high):
@@ -36,7 +37,7 @@ def intervals(names: Sequence[str], means: Numbers, lows: Numbers, highs: Number
     shown = labels([names[i] for i in order])
     width = 5.2 + inches(shown)
 
-    def draw(canvas: Canvas) -> None:
+    def draw(canvas: Canvas) -> Places:
         axes = canvas.add_subplot()
         places = np.arange(len(values))
         ends = np.where(np.isnan(low), values, low), np.where(np.isnan(high), values, high)
@@ -52,6 +53,8 @@ def intervals(names: Sequence[str], means: Numbers, lows: Numbers, highs: Number
         numbers.set_yticks(places, ["–" if np.isnan(value) else f"{value:.4f}" for value in values])
         numbers.tick_params(length=0)
         numbers.spines[:].set_visible(False)
+        rows = np.argsort(order)
+        return lambda: [[place(axes, (0, 1), (row - 0.5, row + 0.5))._replace(x=0, width=1)] for row in rows]
 
     return Drawing((width, min(_TALLEST, 0.26 * len(values) + 1.3)), 2 * len(values), draw, STYLE)
 
@@ -66,6 +69,8 @@ def rank_change(
         left, right: the systems' means under each qrels; higher is better. Means that are equal to twelve decimals
             (beyond that, they differ by the order of summation) share a rank and stay in the given order. A system
             whose mean under either is undefined is left out of both, and counted in a note.
+
+    A system's places are the two ends of its line, with its name and mean.
     """
     first, second = _array(left), _array(right)
     if not len(names) == len(first) == len(second):
@@ -78,7 +83,7 @@ def rank_change(
     width = 2.6 + 2 * (inches(shown) + 0.8)
     height = min(_TALLEST, 0.26 * len(kept) + 1.9)
 
-    def draw(canvas: Canvas) -> None:
+    def draw(canvas: Canvas) -> Places:
         from matplotlib.lines import Line2D
 
         axes = canvas.add_subplot()
@@ -108,8 +113,19 @@ def rank_change(
         note = f"{left_out:,} of {len(names):,} systems left out: a mean is undefined" if left_out else None
         handles = [Line2D([], [], label=name, **look) for name, look in looks.items()]
         canvas.legend(handles=handles, loc="outside lower center", ncols=3, title=note, title_fontsize=8)
+        return lambda: _ends(axes, len(names), kept, places)
 
     return Drawing((width, height), 2 * len(kept), draw, STYLE)
+
+
+def _ends(axes: Axes, systems: int, kept: Sequence[int], places: Sequence[npt.NDArray[np.intp]]) -> list[list[Place]]:
+    """The two ends of each system's line, out to the edges of the figure; nothing for a system that is left out."""
+    found: list[list[Place]] = [[] for _ in range(systems)]
+    for i, system in enumerate(kept):
+        rows = [(float(at[i]) - 0.5, float(at[i]) + 0.5) for at in places]
+        left, right = place(axes, (0, 0.04), rows[0]), place(axes, (0.96, 1), rows[1])
+        found[system] = [left._replace(x=0, width=left.x + left.width), right._replace(width=1 - right.x)]
+    return found
 
 
 def _array(values: Numbers) -> npt.NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.reporting.figures.plots.drawing import ACCENT, INK, QUIET, STYLE, WARM, Drawing
+from quati_pool.reporting.figures.plots.drawing import ACCENT, INK, QUIET, STYLE, WARM, Drawing, Place, Places, place
 from quati_pool.reporting.figures.plots.names import wrapped
 from quati_pool.text.display_width import beginning, columns
 
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 _LONGEST = 20
-# As fractions of an axis: the distance from the diagonal that counts as far, and the width and height of a letter.
+# As fractions of an axis: the distance from the diagonal that counts as far, the width and height of a letter, and how
+# far the place of a point reaches around it.
 _FAR = 0.1
 _COLUMN = 0.0135
 _LINE = 0.02
+_REACH = 0.018
 
 
 def scatter(
@@ -47,7 +49,7 @@ def scatter(
     left_out = len(x) - len(kept)
     points = np.stack([x[kept], y[kept]]).astype(float)
 
-    def draw(canvas: Canvas) -> None:
+    def draw(canvas: Canvas) -> Places:
         axes = canvas.add_subplot()
         low, high = _bounds(points)
         axes.plot([low, high], [low, high], color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
@@ -66,6 +68,7 @@ def scatter(
         note = f"{left_out:,} of {len(x):,} queries left out: a value is undefined" if left_out else None
         below: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, -0.11), "borderaxespad": 0}
         axes.legend(**below, title=note, title_fontsize=8, alignment="left")
+        return lambda: _places(axes, x, y)
 
     return Drawing((5.4, 6.2), len(kept), draw, STYLE)
 
@@ -75,6 +78,16 @@ def _bounds(points: npt.NDArray[np.float64]) -> tuple[float, float]:
     low, high = min(0.0, points.min(initial=0.0)), max(1.0, points.max(initial=0.0))
     margin = 0.03 * (high - low)
     return low - margin, high + margin
+
+
+def _places(axes: Axes, x: npt.NDArray[np.floating[Any]], y: npt.NDArray[np.floating[Any]]) -> list[list[Place]]:
+    """A square around each point; nothing for a query that is left out."""
+    low, high = axes.get_xlim()
+    reach = _REACH * (high - low)
+    return [
+        [place(axes, (across - reach, across + reach), (up - reach, up + reach))] if np.isfinite(across + up) else []
+        for across, up in zip(x.tolist(), y.tolist(), strict=True)
+    ]
 
 
 def _spread(mean: float, std: float) -> str:
