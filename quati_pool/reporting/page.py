@@ -24,6 +24,7 @@ from quati_pool.project.config import (
     RetrieverSystem,
 )
 from quati_pool.project.events import Listener
+from quati_pool.reporting.answers.report import opening
 from quati_pool.reporting.figures import agree as agree_figures
 from quati_pool.reporting.figures import evaluate as evaluate_figures
 from quati_pool.reporting.figures import plots
@@ -110,7 +111,7 @@ def _document(state: State) -> Document:
         Section("quality", "Trust in the pool and in the qrels", _quality(state)),
         Section("methods", "Methods", _methods(state)),
     ]
-    return Document(title, said, sections)
+    return Document(title, said, sections, opening=opening(state, "systems", "agreement"))
 
 
 def _pool_pictures(state: State) -> list[Picture]:

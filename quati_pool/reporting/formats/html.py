@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from quati_pool.reporting.formats.document import Block, Document, Figure
-from quati_pool.reporting.formats.tables import Table
+from quati_pool.reporting.formats.document import Block, Document, Figure, Standing, Standings
+from quati_pool.reporting.formats.tables import Column, Table
 from quati_pool.text.characters import possible
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def page(document: Document) -> str:
     Its content security policy (CSP level 3) forbids everything except its own style sheet, by hash, and
     embedded images, so a browser runs and fetches nothing, regardless of what names and texts contain.
     """
-    style = _source("page.css")
+    style = _source("page.css") + _source("opening.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return _environment().get_template("page.html.j2").render(document=document, style=style, style_hash=digest)
 
@@ -52,7 +52,7 @@ def _environment() -> jinja2.Environment:
         finalize=lambda value: possible(value) if type(value) is str else value,
     )
     environment.filters |= {"kind": lambda block: type(block).__name__, "uri": _uri, "size": _size}
-    environment.filters |= {"headings": _headings, "cells": _cells}
+    environment.filters |= {"headings": _headings, "cells": _cells, "drawn": _drawn}
     return environment
 
 
@@ -85,6 +85,22 @@ def _cells(table: Table) -> list[list[tuple[str, str]]]:
             for cell, text, number in zip(row, shown, numeric, strict=True)
         ]
         for row, shown in zip(table.rows, table.shown(), strict=True)
+    ]
+
+
+def _drawn(standings: Standings) -> list[tuple[Standing, str, tuple[str, str, str]]]:
+    """Each row, its interval in numbers, and where the interval's ends and the mean lie on the common axis of all."""
+    column = Column("", 3)
+    ends = [row.interval or (row.mean, row.mean) for row in standings.rows]
+    first, last = min(low for low, _ in ends), max(high for _, high in ends)
+
+    def place(value: float) -> str:
+        # The axis ends short of the edges, where the mark of a mean would be cut.
+        return f"{4 + 92 * (value - first) / (last - first) if last > first else 50:.1f}%"
+
+    return [
+        (row, column.show(row.interval), (place(low), place(row.mean), place(high)))
+        for row, (low, high) in zip(standings.rows, ends, strict=True)
     ]
 
 
