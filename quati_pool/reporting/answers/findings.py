@@ -274,7 +274,8 @@ def outside(state: State) -> Iterator[Words]:
     condition = _first(state)
     if condition is None:
         return
-    tags = [row.run_tag for row in condition.board.rows if not state.config.pool_depth(row.run_tag)]
+    depths = dict(zip(state.pool.pool.run_tags, state.pool.pool.depths.tolist(), strict=True))
+    tags = [row.run_tag for row in condition.board.rows if not depths.get(row.run_tag)]
     if tags:
         systems = wording.linked(tags, lambda run_tag: links.system(run_tag, by=condition.source.name))
         yield *systems, " did not feed the pool: what only they return is unjudged."

@@ -62,7 +62,7 @@ def _agreement(state: State, section: str) -> Part:
 def _pool(state: State) -> Part:
     said = [build.pooled(state.pool)]
     quality = state.evaluation.conditions[0].quality if state.evaluation else ""
-    if not isinstance(quality, str):
+    if not isinstance(quality, str) and quality.grades.relevant.pairs:
         said.append(build.relevant_alone(quality.grades))
     said += labels.graded(state.ledger) if state.ledger else []
     return Part("The pool", [Paragraph(" ".join(said))])
