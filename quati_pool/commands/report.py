@@ -21,13 +21,14 @@ from quati_pool.labels.gathered import Gathered, LabelFiles
 from quati_pool.labels.labelers import Grading
 from quati_pool.labels.sources import gather
 from quati_pool.pooling.diversity import diversity
-from quati_pool.pooling.pool import growth
+from quati_pool.pooling.pool import Pool, growth
 from quati_pool.project.cache_keys import refuse_outdated
 from quati_pool.project.config import (
     PoolConfig,
     load_config,
 )
 from quati_pool.project.events import Listener
+from quati_pool.project.inputs import load_queries
 from quati_pool.project.pool_reader import read_ledger
 from quati_pool.project.runs import RunSet, workspace_runs
 from quati_pool.records import Run
@@ -132,4 +133,16 @@ def built(config: PoolConfig, path: Path, runs: Sequence[Run]) -> BuildResult:
     feeding = {run_tag for run_tag, depth in zip(pool.run_tags, pool.depths.tolist(), strict=True) if depth}
     fed = [run for run in runs if run.run_tag in feeding]
     sizes = growth(fed) if fed and len(fed) == len(feeding) else np.empty(0, dtype=np.int64)
-    return BuildResult(config, pool, diversity(pool), sizes, None, (), pairs_without_text(path))
+    return BuildResult(
+        config, pool, diversity(pool), sizes, None, _without_pairs(config, pool), pairs_without_text(path)
+    )
+
+
+def _without_pairs(config: PoolConfig, pool: Pool) -> tuple[str, ...]:
+    """The queries without a pair in the pool; none if the collection's queries cannot be read."""
+    try:
+        queries = load_queries(config).queries
+    except QuatiPoolError:
+        return ()
+    pooled = set(pool.queries.decode(np.unique(pool.query)).to_pylist())
+    return tuple(query.query_id for query in queries if query.query_id not in pooled)

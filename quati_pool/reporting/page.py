@@ -8,6 +8,7 @@ from pathlib import Path
 from quati_pool.commands.evaluate import Settings
 from quati_pool.commands.report import State, opened
 from quati_pool.project.events import Listener
+from quati_pool.reporting.answers.report import opening
 from quati_pool.reporting.explorer.links import FOLDER
 from quati_pool.reporting.explorer.writing import save_explorer
 from quati_pool.reporting.formats.document import Block, Details, Document, Figure, Row, Section
@@ -74,4 +75,4 @@ def _document(state: State) -> Document:
         Section("methods", "Methods", methods.body(state)),
         Section("appendix", "Appendix", everything_else),
     ]
-    return Document(title, said, sections)
+    return Document(title, said, sections, opening=opening(state, "systems", "agreement"))

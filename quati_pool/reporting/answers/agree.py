@@ -21,7 +21,7 @@ _JUDGES = 4
 
 def answer(report: AgreeReport, output: Path | None = None) -> Answer:
     """``output`` is the folder that the command was asked to write to, if any."""
-    sentences = [*main_result(report), *_together(report), *_doubts(report)]
+    sentences = [*main_result(report), *together(report), *_doubts(report)]
     return Answer(sentences, _pairs(report), wording.files(report_folder(report.gathered.config, output), "agreement"))
 
 
@@ -90,7 +90,8 @@ def _with_people(report: AgreeReport) -> Iterator[str]:
         yield f"Agreement of the others with {with_whom}, {what}: {', '.join(shown)}{more}."
 
 
-def _together(report: AgreeReport) -> Iterator[str]:
+def together(report: AgreeReport) -> Iterator[str]:
+    """How far all labelers agree, if there are more than two."""
     if len(report.overall.labelers) > 2:
         name = "alpha_ordinal"
         value = wording.with_interval(report.overall.values[name], report.overall.intervals.get(name), 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quati_pool.commands.build import BuildResult
+from quati_pool.pooling.diversity import GradeShares
 from quati_pool.project.workspace import Workspace
 from quati_pool.reporting.answers import wording
 from quati_pool.reporting.formats.answers import Answer
@@ -40,12 +41,17 @@ def _doubts(result: BuildResult) -> list[str]:
         extra = counted(result.diversity.extra, "pair comes", "pairs come")
         found.append(f"{extra} from {result.config.pool.extra} alone.")
     if result.grades:
-        relevant = result.grades.relevant
-        found.append(
-            f"Of {relevant.pairs:,} relevant pairs {relevant.unique:,} "
-            f"({wording.percent(relevant.unique, relevant.pairs)}) come from one system alone."
-        )
+        found.append(relevant_alone(result.grades))
     return found
+
+
+def relevant_alone(grades: GradeShares) -> str:
+    """How many of the relevant pairs a single system returned."""
+    relevant = grades.relevant
+    return (
+        f"Of {relevant.pairs:,} relevant pairs {relevant.unique:,} "
+        f"({wording.percent(relevant.unique, relevant.pairs)}) come from one system alone."
+    )
 
 
 def _systems(result: BuildResult) -> Table:

@@ -11,15 +11,19 @@ from quati_pool.commands.evaluate import Condition, Evaluation
 from quati_pool.evaluation.leaderboard import LeaderboardRow
 from quati_pool.evaluation.qrels_comparison import RankingComparison
 from quati_pool.evaluation.significance import Comparison
+from quati_pool.labels.gathered import LabelSource
 from quati_pool.reporting.answers import wording
+from quati_pool.reporting.explorer import links
 from quati_pool.reporting.formats.answers import Answer
+from quati_pool.reporting.formats.document import Link, Words, plain
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.saved_files import report_folder
 from quati_pool.reporting.tables import run_facts
 from quati_pool.reporting.tables.evaluate import TESTS, ends, title
 from quati_pool.text.pluralize import counted, listed
 
-_HOLES_AT = 10
+HOLES_AT = 10
+"""The top of a ranking, in documents, where unjudged ones count."""
 _OTHERS = 5
 _ORDER = "Kendall's τ of the order of systems"
 
@@ -149,24 +153,38 @@ def _figures(pair: PairAgreement | None, order: RankingComparison | None, kappa:
 
 def doubts(condition: Condition) -> Iterator[str]:
     """What is unjudged or missing: documents, systems, queries, grades."""
-    shares = {one.run_tag: one.cutoffs[_HOLES_AT].share or 0 for one in condition.holes}
-    worst = max(shares, key=lambda run_tag: shares[run_tag])
-    if shares[worst]:
-        yield (
-            f"Up to {100 * shares[worst]:.1f} % of the first {_HOLES_AT} documents are unjudged "
-            f"({wording.name(worst)}); they count as not relevant."
-        )
+    yield from map(plain, unjudged(condition))
     absent = [f"{wording.name(run_tag)} ({why})" for run_tag, why in condition.run_set.absent.items()]
     if absent:
         more = f" and {len(absent) - _OTHERS:,} more" if len(absent) > _OTHERS else ""
         yield f"Without {', '.join(absent[:_OTHERS])}{more}."
+    yield from map(plain, missing_queries(condition))
+    yield from map(plain, without_grade(condition.source))
+
+
+def unjudged(condition: Condition) -> Iterator[Words]:
+    """The largest share of unjudged documents that a system has at the top."""
+    shares = {one.run_tag: one.cutoffs[HOLES_AT].share or 0 for one in condition.holes}
+    worst = max(shares, key=lambda run_tag: shares[run_tag])
+    if shares[worst]:
+        system = Link(wording.name(worst), links.system(worst, by=condition.source.name))
+        words = f"Up to {100 * shares[worst]:.1f} % of the first {HOLES_AT} documents are unjudged ("
+        yield words, system, "); they count as not relevant."
+
+
+def missing_queries(condition: Condition) -> Iterator[Words]:
     missing = [row.run_tag for row in condition.board.rows if row.missing_queries]
     if missing:
-        yield f"Judged queries are missing from {wording.names(missing)}."
-    if condition.source.ungraded:
-        states = wording.counts(condition.source.lacking.items())
-        pairs = counted(condition.source.ungraded, "pair has", "pairs have")
-        yield f"{pairs} no grade by {wording.name(condition.source.name)} ({states})."
+        systems = wording.linked(missing, lambda run_tag: links.system(run_tag, by=condition.source.name))
+        yield "Judged queries are missing from ", *systems, "."
+
+
+def without_grade(source: LabelSource) -> Iterator[Words]:
+    """How many pairs a labeler has not graded, and why."""
+    if source.ungraded:
+        pairs = counted(source.ungraded, "pair has", "pairs have")
+        labeler = Link(wording.name(source.name), links.labeler(source.name))
+        yield f"{pairs} no grade by ", labeler, f" ({wording.counts(source.lacking.items())})."
 
 
 def board(evaluation: Evaluation, condition: Condition) -> Table:
@@ -183,7 +201,7 @@ def _main_columns(evaluation: Evaluation, condition: Condition) -> Iterator[tupl
     measure, rows = evaluation.measures[0], condition.board.rows
     reference = evaluation.settings.baseline or rows[0].run_tag
     tests = {other: one.p_holm for one in _tested(evaluation, condition) for other in {one.a, one.b} - {reference}}
-    shares = {one.run_tag: one.cutoffs[_HOLES_AT].share for one in condition.holes}
+    shares = {one.run_tag: one.cutoffs[HOLES_AT].share for one in condition.holes}
     yield Column("Rank"), {row.run_tag: row.rank for row in rows}
     yield Column("System"), {row.run_tag: row.run_tag for row in rows}
     yield Column(measure, 4), _means(condition, measure)
@@ -191,7 +209,7 @@ def _main_columns(evaluation: Evaluation, condition: Condition) -> Iterator[tupl
         yield Column("95 % interval", 4), {row.run_tag: ends(row.measures[measure].interval) for row in rows}
     yield Column(f"p vs {_reference(evaluation)}", 4, positive=True), tests
     judged = {run_tag: None if share is None else 1 - share for run_tag, share in shares.items()}
-    yield Column(f"Judged@{_HOLES_AT}", 3), judged
+    yield Column(f"Judged@{HOLES_AT}", 3), judged
 
 
 def _further_columns(evaluation: Evaluation, condition: Condition) -> Iterator[tuple[Column, Mapping[str, Cell]]]:
@@ -200,7 +218,7 @@ def _further_columns(evaluation: Evaluation, condition: Condition) -> Iterator[t
         if other is not condition and other.run_set is condition.run_set:
             yield Column(f"by {wording.name(other.name)}", 4), _means(other, measure)
     for one in others:
-        if one != f"Judged@{_HOLES_AT}":
+        if one != f"Judged@{HOLES_AT}":
             yield Column(one, 4), _means(condition, one)
 
 

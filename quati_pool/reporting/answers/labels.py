@@ -17,18 +17,7 @@ _NAMED = 4
 
 def answer(report: LabelsReport, missing: bool = False) -> Answer:
     """With ``missing``, the table lists the pairs without a grade."""
-    complete = [name for name, found in report.coverages.items() if found.grades.total() == found.pairs]
-    partial = [name for name in report.coverages if name not in complete]
-    pairs = max((found.pairs for found in report.coverages.values()), default=0)
-    said = []
-    whole = f"all {pairs:,} pairs" if pairs > 1 else counted(pairs, "pair", "pairs")
-    if complete:
-        said.append(f"{wording.names(complete)} {'has' if len(complete) == 1 else 'have'} graded {whole}.")
-    if partial:
-        graded = [f"{wording.name(name)} {report.coverages[name].grades.total():,}" for name in partial[:_NAMED]]
-        if len(partial) > _NAMED:
-            graded.append(f"{len(partial) - _NAMED:,} more labelers fewer than all")
-        said.append(f"Graded so far, of {counted(pairs, 'pair', 'pairs')}: {', '.join(graded)}.")
+    said = graded(report)
     for name, count in report.unread.items():
         answers = counted(count, "stored answer was", "stored answers were")
         said.append(f"{answers} read by older rules; run: quati-pool judge {name} --reread.")
@@ -38,6 +27,23 @@ def answer(report: LabelsReport, missing: bool = False) -> Answer:
     rest = "--full prints all tables: states, aspects, calls, earlier versions."
     table = missing_table(report) if missing else _labelers(report)
     return Answer(said, None if missing and not table.rows else table, rest)
+
+
+def graded(report: LabelsReport) -> list[str]:
+    """Who has graded all pairs, and how many the others have graded."""
+    complete = [name for name, found in report.coverages.items() if found.grades.total() == found.pairs]
+    partial = [name for name in report.coverages if name not in complete]
+    pairs = max((found.pairs for found in report.coverages.values()), default=0)
+    said = []
+    whole = f"all {pairs:,} pairs" if pairs > 1 else counted(pairs, "pair", "pairs")
+    if complete:
+        said.append(f"{wording.names(complete)} {'has' if len(complete) == 1 else 'have'} graded {whole}.")
+    if partial:
+        counts = [f"{wording.name(name)} {report.coverages[name].grades.total():,}" for name in partial[:_NAMED]]
+        if len(partial) > _NAMED:
+            counts.append(f"{len(partial) - _NAMED:,} more labelers fewer than all")
+        said.append(f"Graded so far, of {counted(pairs, 'pair', 'pairs')}: {', '.join(counts)}.")
+    return said
 
 
 def _labelers(report: LabelsReport) -> Table:

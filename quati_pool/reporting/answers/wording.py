@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from quati_pool.reporting.formats.document import Link
 from quati_pool.reporting.formats.tables import Column
 from quati_pool.stats.bootstrap import Interval
 from quati_pool.text.display_width import short
@@ -12,17 +14,27 @@ from quati_pool.text.pluralize import listed
 
 _NAME = 28
 _NAMED = 3
+_DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def name(full: str) -> str:
-    """A name, with its middle left out if it is too long for a sentence."""
-    return short(full, _NAME)
+    """A name, with its middle left out if it is too long for a sentence, and without characters that change the
+    direction of what follows."""
+    return short(_DIRECTION.sub("\ufffd", full), _NAME)
 
 
 def names(full: Sequence[str], most: int = _NAMED) -> str:
     """``a, b and c``, or ``a, b, c and 4 more``."""
     shown = [name(one) for one in full[:most]]
     return listed([*shown, f"{len(full) - most:,} more"] if len(full) > most else shown)
+
+
+def linked(full: Sequence[str], to: Callable[[str], str], most: int = _NAMED) -> tuple[str | Link, ...]:
+    """As ``names``, each name a link to the address that ``to`` gives it."""
+    shown: list[str | Link] = [Link(name(one), to(one)) for one in full[:most]]
+    shown += [f"{len(full) - most:,} more"] if len(full) > most else []
+    between = [", "] * (len(shown) - 2) + [" and "] * (len(shown) > 1) + [""]
+    return tuple(part for pair in zip(shown, between, strict=True) for part in pair if part)
 
 
 def number(value: float | None, decimals: int) -> str:

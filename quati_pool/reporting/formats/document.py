@@ -7,17 +7,73 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from quati_pool.reporting.formats.tables import Table
+from quati_pool.reporting.formats.tables import Column, Table
 
 Format = Literal["png", "svg"]
 """The formats of a figure."""
 
 
 @dataclass(frozen=True)
-class Paragraph:
-    """Plain text; anything that looks like markup is shown literally."""
+class Link:
+    """Words that lead to a section of the document (``#id``) or to a page in a folder next to it."""
 
     text: str
+    href: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"(?:[a-z]+/[a-z]+\.html)?#[!-~]*", self.href):
+            raise ValueError(f"the link {self.href!r} leads outside: give #id, or folder/page.html#place")
+
+
+Words: TypeAlias = str | tuple[str | Link, ...]
+"""A text, in parts if some of them are links; anything that looks like markup is shown literally."""
+
+
+def plain(words: Words) -> str:
+    """The text without its links."""
+    return words if isinstance(words, str) else "".join(one if isinstance(one, str) else one.text for one in words)
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    text: Words
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A list of short texts, the most important first."""
+
+    items: Sequence[Words]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A system's place: its mean with the ends of its interval, if it has one, and the letters of its groups."""
+
+    rank: int
+    system: Link
+    mean: float
+    interval: tuple[float, float] | None
+    letters: str
+
+
+@dataclass(frozen=True)
+class Standings:
+    """The first rows of a leaderboard, each with its interval drawn; ``more`` leads to all rows."""
+
+    title: str
+    measure: str
+    rows: Sequence[Standing]
+    note: str
+    more: Link | None = None
+
+    def table(self) -> Table:
+        """The same rows as a table."""
+        columns = [Column("Rank"), Column("System"), Column(self.measure, 3), Column("95 % interval", 3)]
+        rows = [[row.rank, row.system.text, row.mean, row.interval, row.letters] for row in self.rows]
+        more = f"{self.more.text[:1].upper()}{self.more.text[1:]}." if self.more else ""
+        note = " ".join(filter(None, (more, self.note)))
+        return Table(self.title, [*columns, Column("Groups")], rows, note)
 
 
 @dataclass(frozen=True)
@@ -88,7 +144,23 @@ class Details:
     blocks: Sequence[Block]
 
 
-Block: TypeAlias = Paragraph | Table | Figure | Matrices | Row | Details
+Block: TypeAlias = Paragraph | Listing | Standings | Table | Figure | Matrices | Row | Details
+
+
+@dataclass(frozen=True)
+class OpeningPart:
+    """One of the blocks of an opening, under a heading."""
+
+    title: str
+    blocks: Sequence[Paragraph | Listing | Standings | Details]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The result of a report, before all sections, to be shown on one screen."""
+
+    title: str
+    parts: Sequence[OpeningPart]
 
 
 @dataclass(frozen=True)
@@ -112,6 +184,7 @@ class Document:
     subtitle: str
     sections: Sequence[Section]
     lang: str = "en"
+    opening: Opening | None = None
 
     def __post_init__(self) -> None:
         ids = [section.id for section in self.sections]

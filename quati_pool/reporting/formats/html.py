@@ -18,7 +18,7 @@ from quati_pool.text.characters import possible
 if TYPE_CHECKING:
     import jinja2
 
-_STYLES = ("page.css", "tables.css", "figures.css", "narrow.css", "print.css")
+_STYLES = ("page.css", "opening.css", "tables.css", "figures.css", "narrow.css", "print.css")
 """In this order: the later ones change what the earlier ones say."""
 
 
@@ -48,7 +48,7 @@ def page(document: Document) -> str:
 def fragment(blocks: Sequence[Block]) -> str:
     """The HTML of some blocks without a page around them, everything escaped, for a page that has its own style."""
     show: Callable[[Sequence[Part]], str] = getattr(_environment().get_template("blocks.html.j2").module, "show")  # noqa: B009
-    return str(show([html_parts.part(block) for block in blocks]))
+    return str(show(html_parts.parts(blocks)))
 
 
 @cache
@@ -72,6 +72,8 @@ def _environment() -> jinja2.Environment:
         "size": html_parts.size,
         "uri": html_parts.uri,
         "local": html_parts.local,
+        "drawn": html_parts.drawn,
+        "parts": html_parts.parts,
     }
     return environment
 

@@ -19,6 +19,8 @@ from quati_pool.reporting.formats.document import (
     Region,
     Row,
     Section,
+    Standing,
+    Standings,
 )
 from quati_pool.reporting.formats.tables import Cell, Column, Table, to_csv, to_latex
 
@@ -82,6 +84,11 @@ def sections(document: Document) -> list[Shown]:
         parts = [part(block, section.id, taken) for block in section.blocks]
         found.append(Shown(section, parts, list(_entries(parts))))
     return found
+
+
+def parts(blocks: Sequence[Block]) -> list[Part]:
+    """The parts that show ``blocks``, without ids."""
+    return [part(block) for block in blocks]
 
 
 def part(block: Block, section: str = "", taken: set[str] | None = None) -> Part:
@@ -164,6 +171,22 @@ def _raw(cell: Cell, text: str) -> str:
     if cell is None or isinstance(cell, str) or cell != cell:
         return ""
     return "" if repr(cell) == text else repr(cell)
+
+
+def drawn(standings: Standings) -> list[tuple[Standing, str, tuple[str, str, str]]]:
+    """Each row, its interval in numbers, and where the interval's ends and the mean lie on the common axis of all."""
+    column = Column("", 3)
+    ends = [row.interval or (row.mean, row.mean) for row in standings.rows]
+    first, last = min(low for low, _ in ends), max(high for _, high in ends)
+
+    def place(value: float) -> str:
+        # The axis ends short of the edges, where the mark of a mean would be cut.
+        return f"{4 + 92 * (value - first) / (last - first) if last > first else 50:.1f}%"
+
+    return [
+        (row, column.show(row.interval), (place(low), place(row.mean), place(high)))
+        for row, (low, high) in zip(standings.rows, ends, strict=True)
+    ]
 
 
 def downloads(part: Part) -> list[Download]:

@@ -7,7 +7,19 @@ import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from quati_pool.reporting.formats.document import Block, Details, Document, Figure, Matrices, Paragraph, Row
+from quati_pool.reporting.formats.document import (
+    Block,
+    Details,
+    Document,
+    Figure,
+    Listing,
+    Matrices,
+    Paragraph,
+    Row,
+    Standings,
+    Words,
+    plain,
+)
 from quati_pool.reporting.formats.tables import to_markdown
 from quati_pool.text.characters import one_line
 from quati_pool.text.markdown import escape_markdown
@@ -24,6 +36,10 @@ def markdown(document: Document) -> str:
     Names and texts are escaped. Figures are linked by ``Figure.file``; the caller must write their bytes there.
     """
     parts = [f"# {_line(document.title)}", _paragraph(document.subtitle)]
+    if document.opening:
+        parts.append(f"## {_line(document.opening.title)}")
+        for part in document.opening.parts:
+            parts += [f"### {_line(part.title)}", *_shown(part.blocks)]
     for section in document.sections:
         parts += [f"## {_line(section.title)}", *_shown(section.blocks)]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -34,6 +50,10 @@ def _shown(blocks: Sequence[Block]) -> list[str]:
     for block in blocks:
         if isinstance(block, Paragraph):
             parts.append(_paragraph(block.text))
+        elif isinstance(block, Listing):
+            parts.append("\n".join(f"- {_paragraph(item)}" for item in block.items))
+        elif isinstance(block, Standings):
+            parts.append(to_markdown(block.table()).rstrip("\n"))
         elif isinstance(block, Figure):
             parts += [f"![{_line(block.alt)}]({quote(block.file)})", _paragraph(block.caption)]
         elif isinstance(block, Details):
@@ -51,8 +71,8 @@ def _line(text: str) -> str:
     return escape_markdown(one_line(text))
 
 
-def _paragraph(text: str) -> str:
+def _paragraph(text: Words) -> str:
     def harmless(start: re.Match[str]) -> str:
         return f"{start[0]}\\" if start[0].isdigit() else f"\\{start[0]}"
 
-    return _AT_START.sub(harmless, _line(text))
+    return _AT_START.sub(harmless, _line(plain(text)))
