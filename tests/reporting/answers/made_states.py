@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from quati_pool.project.config.labelers import LabelsConfig
 from quati_pool.project.runs import RunSet
 from quati_pool.records import LabelerKind, Run
 from tests.evaluation.small_qrels import Grades, qrels_of
+
+if TYPE_CHECKING:
+    from quati_pool.labels.labelers import Grading
 
 KINDS: Mapping[Grader, LabelerKind] = {"people": "assessor", "llm": "judge", "file": "file", "program": "judge"}
 
@@ -77,7 +81,9 @@ def state(
     except QuatiPoolError as error:
         missing["evaluation"] = str(error)
     ledger = LabelsReport(config, [], _coverages(sources), {}, [], {}, {}, {}, {})
-    return State(config, 0, built, ledger, gathered, agreement, evaluation, missing, settings, 0)
+    # No single label is read from a state in memory.
+    grading = cast("Grading", None)
+    return State(config, 0, built, ledger, gathered, run_set, agreement, evaluation, missing, settings, 0, grading)
 
 
 def _coverages(sources: Sequence[LabelSource]) -> dict[str, LabelCoverage]:

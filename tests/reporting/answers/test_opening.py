@@ -17,7 +17,7 @@ from random_runs import ranked
 from quati_pool.commands.evaluate import Settings
 from quati_pool.commands.report import State
 from quati_pool.reporting.answers.report import opening
-from quati_pool.reporting.formats.document import Details, Listing, Paragraph, Part, Standings, plain
+from quati_pool.reporting.formats.document import Details, Listing, OpeningPart, Paragraph, Standings, plain
 from quati_pool.reporting.json_data import agree as agree_data
 from quati_pool.reporting.json_data import build as build_data
 from quati_pool.reporting.json_data import evaluate as evaluate_data
@@ -59,7 +59,7 @@ def collection(seed: int) -> State:
     return state(runs, labelers, depths=depths, settings=settings, without_text=chance.choice([0, 4]))
 
 
-def sentences(part: Part) -> list[str]:
+def sentences(part: OpeningPart) -> list[str]:
     found: list[str] = []
     for block in part.blocks:
         if isinstance(block, Details):
@@ -344,7 +344,7 @@ KINDS = {
 NO_NUMBERS = ("did not feed the pool", "No person has graded", "nothing confirms", "Judged queries are missing")
 
 
-def checked(found: Expected, part: Part, made: State) -> Iterator[tuple[list[str], list[str], str]]:
+def checked(found: Expected, part: OpeningPart, made: State) -> Iterator[tuple[list[str], list[str], str]]:
     """The tokens of each sentence, those that are expected, and the sentence."""
     said = sentences(part)
     if part.title == "Systems":
