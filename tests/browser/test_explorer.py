@@ -365,7 +365,7 @@ def test_pairs_come_twenty_at_a_time_and_the_way_back_leads_to_the_same(long_pag
     long_page.get_by_role("button", name="Show 20 more").click()
     expect(passages(long_page)).to_have_count(40)
     link = long_page.locator(".of-query a").nth(33)
-    text = link.inner_text()
+    text = link.text_content() or ""
     link.click()
     expect(long_page.locator("article.marked")).to_have_count(1)
     long_page.go_back()

@@ -22,16 +22,16 @@
   };
 
   const About = ({ model, by, system }) => {
-    const { family, depth } = model.systems[system];
+    const { name, family, depth } = model.systems[system];
     const board = model.board(by);
     const row = board.find((one) => one.system === system);
     return html`<p class="said">
       ${row &&
       html`Rank ${row.rank} of ${board.length} under <${LabelerLink} ...${{ model, labeler: by }} />:
         ${" "}${row.means.map((mean, place) => meanShown(model.measures[place], mean, place === 0)).join(", ")}.
-        ${row.letters?.length > 0 && ` Group ${row.letters.join(" ")}.`}
+        ${row.letters?.length > 0 && ` ${row.letters.length > 1 ? "Groups" : "Group"} ${row.letters.join(", ")}.`}
         ${row.unjudged != null && ` Of its first ${FIRST} documents, ${words.percent(row.unjudged)} are unjudged.`}${" "}`}
-      ${family && html`It belongs to the family <${Name} text=${family} />. `}
+      ${family && family !== name && html`It belongs to the family <${Name} text=${family} />. `}
       ${depth > 0 ? `Its first ${words.number(depth)} documents were pooled.` : "It did not contribute to the pool."}
     </p>`;
   };
