@@ -33,7 +33,7 @@ def report(
     with opened(config_path, settings or Settings(), people, listener) as state:
         folder = report_folder(state.config, output)
         assert folder is not None
-        save_explorer(state, folder / FOLDER, listener)
+        save_explorer(state, folder / FOLDER, listener, report=True)
         listener.progress("report: drawing", 0, 0)
         document = _document(state)
     content: dict[str, str | bytes] = {

@@ -35,10 +35,11 @@ NO_LABEL, NO_GRADE, HIDDEN = "-", "!", "?"
 @dataclass(frozen=True, eq=False)
 class ExplorerData:
     """The data of one state. ``texts``: whether to include the passages' texts, and the reasons and notes of labelers,
-    which may quote them."""
+    which may quote them. ``report``: whether the explorer is next to a report, to which its pages lead back."""
 
     state: State
-    texts: bool = True
+    texts: bool
+    report: bool
 
     @cached_property
     def query_ids(self) -> list[str]:
@@ -82,6 +83,7 @@ class ExplorerData:
             "name": config.name,
             "title": config.release.title or config.name,
             "texts": self.texts,
+            "report": self.report,
             "grades": [[grade, name] for grade, name in sorted(self.state.gathered.scale.items())],
             "systems": [
                 {"name": run_tag, "family": config.family(run_tag), "depth": config.pool_depth(run_tag)}

@@ -14,7 +14,7 @@ _PAGE = f"{FOLDER}/index.html"
 
 Show = Literal["all", "judged", "disputed", "unjudged", "alone"]
 """Which passages of a query are listed: ``disputed``: graded differently by two labelers; ``unjudged``: without a grade
-by the labeler ``by``; ``alone``: returned by one system alone."""
+by the labeler ``by``; ``alone``: brought into the pool by one system alone."""
 
 START = f"{_PAGE}#/"
 

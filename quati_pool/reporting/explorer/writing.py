@@ -37,21 +37,22 @@ def export_explorer(
     the workspace's exports; returns the path of its first page."""
     with opened(config_path, settings or Settings(), listener=listener, names=names) as state:
         folder = output or Workspace(state.config.folder).export("explorer")
-        save_explorer(state, folder, listener)
+        save_explorer(state, folder, listener, report=False)
     return folder / "index.html"
 
 
-def save_explorer(state: State, folder: Path, listener: Listener) -> bool:
+def save_explorer(state: State, folder: Path, listener: Listener, *, report: bool) -> bool:
     """Writes the explorer into ``folder``, completely or not at all, unless it is there already; returns whether it
-    was written.
+    was written. ``report``: whether there will be a report next to it.
 
     Raises QuatiPoolError for a folder that holds something else, since all of it would be replaced.
     """
     config = state.config
-    data = ExplorerData(state, config.release.texts)
+    data = ExplorerData(state, config.release.texts, report)
     key = {
         **state.key,
         "texts": data.texts,
+        "report": report,
         "measures": list(data.measures),
         "config": file_digest(config.path),
         "texts_of_queries": digest([asdict(query) for query in data.queries]),

@@ -51,7 +51,7 @@
     <p><a href="#/">All queries, systems and labelers</a></p>
   `;
 
-  const Page = ({ site, body, trail }) => html`
+  const Page = ({ site, report, body, trail }) => html`
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     ${trail &&
     html`<header class="site">
@@ -59,7 +59,7 @@
     </header>`}
     <main id="main" tabindex="-1">${body}</main>
     <footer class="site">
-      <p class="note">Keys: <kbd>/</kbd> search, <kbd>?</kbd> all keys.</p>
+      <p class="note">Keys: <kbd>/</kbd> search, <kbd>?</kbd> all keys.${report && html` <a href="../report.html">The report</a>`}</p>
     </footer>
     <${explorer.Keys} />
   `;
@@ -89,7 +89,7 @@
 
     const draw = (page, route) => {
       const site = model?.title || model?.name || "Explorer";
-      const view = (body) => html`<${Page} site=${site} trail=${page.trail} body=${body} />`;
+      const view = (body) => html`<${Page} site=${site} report=${model?.report} trail=${page.trail} body=${body} />`;
       try {
         // A page of its own for each path, so that no state is carried from one query to the next.
         render(view(html`<${Keyed} key=${route.path} body=${page.body} />`), root);

@@ -25,6 +25,7 @@
     <dt>
       <${Name} text=${model.labelers[labeler].name} />
       ${detail.state && html` · ${words.visible(detail.state)}`}
+      ${detail.why && html` · ${words.visible(detail.why.replaceAll("_", " "))}`}
       ${detail.samples && html` · samples ${detail.samples.join(", ")}`}
       ${detail.cut && " · read a shortened passage"}
       ${detail.revealed && " · graded after seeing a judge’s grade"}
