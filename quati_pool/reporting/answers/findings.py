@@ -278,7 +278,8 @@ def outside(state: State) -> Iterator[Words]:
     tags = [row.run_tag for row in condition.board.rows if not depths.get(row.run_tag)]
     if tags:
         systems = wording.linked(tags, lambda run_tag: links.system(run_tag, by=condition.source.name))
-        yield *systems, " did not feed the pool: what only they return is unjudged."
+        what = "what it alone returns" if len(tags) == 1 else "what they alone return"
+        yield *systems, f" did not feed the pool: {what} is unjudged."
     absent = list(condition.run_set.absent)
     if absent:
         are = "is" if len(absent) == 1 else "are"

@@ -3,8 +3,10 @@ and what to distrust."""
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from quati_pool.commands.report import State
-from quati_pool.reporting.answers import agree, build, evaluate, labels
+from quati_pool.reporting.answers import agree, build, evaluate, labels, wording
 from quati_pool.reporting.answers.findings import checked, findings
 from quati_pool.reporting.explorer import links
 from quati_pool.reporting.formats.document import (
@@ -16,18 +18,30 @@ from quati_pool.reporting.formats.document import (
     Paragraph,
     Standing,
     Standings,
+    Words,
+    plain,
 )
-from quati_pool.text.display_width import labels as shortened
 from quati_pool.text.pluralize import counted, listed
 
 ROWS, FINDINGS = 10, 6
 """The most rows of the leaderboard, and the most findings, that are shown at once."""
 
+# The right column of the first screen has room for about so many lines of so many characters.
+_LINES, _LINE = 22, 72
+# A name of this many columns leaves room for its interval on the same line.
+_NAME = 24
+
 
 def opening(state: State, leaderboard: str, agreement: str) -> Opening:
     """The ids of the sections with the whole leaderboard and with the table of labelers are ``leaderboard`` and
     ``agreement``."""
-    parts = [_systems(state, leaderboard), _agreement(state, agreement), _pool(state), _distrust(state)]
+    agreed, pooled = _agreement(state, agreement), _pool(state)
+    parts = [
+        _systems(state, leaderboard),
+        OpeningPart("Agreement", [Paragraph(agreed)]),
+        OpeningPart("The pool", [Paragraph(pooled)]),
+        _distrust(state, _LINES - _lines(agreed) - _lines(pooled)),
+    ]
     return Opening("The result in short", parts)
 
 
@@ -45,44 +59,50 @@ def standings(state: State, section: str) -> Standings:
     assert state.evaluation is not None
     condition, measure = state.evaluation.conditions[0], state.evaluation.measures[0]
     rows = condition.board.rows[:ROWS]
-    named = dict(zip((row.run_tag for row in rows), shortened([row.run_tag for row in rows]), strict=True))
     shown = []
     for row in rows:
         found, href = row.measures[measure], links.system(row.run_tag, by=condition.source.name, measure=measure)
         low, high = found.interval.low, found.interval.high
         ends = None if low is None or high is None else (low, high)
         letters = " ".join(condition.letters[row.run_tag])
-        shown.append(Standing(row.rank, Link(named[row.run_tag], href), found.mean, ends, letters))
+        shown.append(Standing(row.rank, Link(wording.name(row.run_tag, _NAME), href), found.mean, ends, letters))
     more = len(condition.board.rows) - len(rows)
     link = Link(f"and {more:,} more", f"#{section}") if more else None
     note = "Systems that share a letter do not differ significantly." if len(shown) > 1 else ""
     return Standings("Leaderboard", measure, shown, note, link)
 
 
-def _agreement(state: State, section: str) -> OpeningPart:
+def _agreement(state: State, section: str) -> Words:
     if state.agreement is None:
-        return OpeningPart("Agreement", [Paragraph(state.missing["agreement"])])
+        return state.missing["agreement"]
     said = " ".join([*agree.main_result(state.agreement), *agree.together(state.agreement)])
     pairs = len(state.agreement.compared)
     more = (" ", Link(f"All {pairs:,} pairs of labelers", f"#{section}"), ".") if pairs > 1 else ()
-    return OpeningPart("Agreement", [Paragraph((said, *more))])
+    return said, *more
 
 
-def _pool(state: State) -> OpeningPart:
+def _pool(state: State) -> str:
     said = [build.pooled(state.pool)]
     quality = state.evaluation.conditions[0].quality if state.evaluation else ""
     if not isinstance(quality, str) and quality.grades.relevant.pairs:
         said.append(build.relevant_alone(quality.grades))
     said += labels.graded(state.ledger) if state.ledger else []
-    return OpeningPart("The pool", [Paragraph(" ".join(said))])
+    return " ".join(said)
 
 
-def _distrust(state: State) -> OpeningPart:
+def _distrust(state: State, lines: int) -> OpeningPart:
+    """The most important findings in about so many ``lines``, and the others folded."""
     title, found = "What to distrust", findings(state)
     if not found:
         return OpeningPart(title, [Paragraph(f"Nothing that was checked: {listed(checked())}.")])
-    blocks: list[Listing | Details] = [Listing(found[:FINDINGS])]
-    more = len(found) - FINDINGS
+    ends = accumulate(map(_lines, found))
+    shown = min(FINDINGS, max(1, sum(end <= lines for end in ends)))
+    blocks: list[Listing | Details] = [Listing(found[:shown])]
+    more = len(found) - shown
     if more > 0:
-        blocks.append(Details(counted(more, "further doubt", "further doubts"), [Listing(found[FINDINGS:])]))
+        blocks.append(Details(counted(more, "further doubt", "further doubts"), [Listing(found[shown:])]))
     return OpeningPart(title, blocks)
+
+
+def _lines(words: Words) -> int:
+    return -(-len(plain(words)) // _LINE)

@@ -17,10 +17,10 @@ _NAMED = 3
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def name(full: str) -> str:
+def name(full: str, width: int = _NAME) -> str:
     """A name, with its middle left out if it is too long for a sentence, and without characters that change the
     direction of what follows."""
-    return short(_DIRECTION.sub("\ufffd", full), _NAME)
+    return short(_DIRECTION.sub("\ufffd", full), width)
 
 
 def names(full: Sequence[str], most: int = _NAMED) -> str:
