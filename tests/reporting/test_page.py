@@ -118,7 +118,6 @@ def test_hostile_texts_are_shown_and_do_nothing(tmp_path: Path) -> None:
     (tmp_path / "queries.tsv").write_text(lines, encoding="utf-8")
     report(path, Listener(), FEW)
     html = (tmp_path / "reports" / "report.html").read_text(encoding="utf-8")
-    assert "alert(1)" in html
     assert html.count("<script") == 2
     assert "http://evil" not in re.sub(r">[^<]*<", "><", html)
     markdown = (tmp_path / "reports" / "report.md").read_text(encoding="utf-8")
