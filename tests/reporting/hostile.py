@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from quati_pool.reporting.formats.document import Details, Document, Figure, Paragraph, Section
+from collections.abc import Sequence
+
+from quati_pool.reporting.formats.document import (
+    Details,
+    Document,
+    Figure,
+    Matrices,
+    Matrix,
+    Paragraph,
+    Region,
+    Row,
+    Section,
+)
 from quati_pool.reporting.formats.tables import Column, Table
 
 HOSTILE = [
@@ -39,10 +51,26 @@ SVG = (
 
 def hostile_document() -> Document:
     """Each text in each place that takes one."""
+    title = " ".join(HOSTILE)
+    return Document(title, title, sections_of(HOSTILE), lang='en" onclick="alert(9)')
+
+
+def sections_of(texts: Sequence[str]) -> list[Section]:
+    """A section for each text, with the text in every place that takes one, addresses included."""
     sections = []
-    for number, text in enumerate(HOSTILE):
-        table = Table(text, [Column(text), Column(text, 2), Column("none", 2)], [[text, 0.5, None]], text)
-        figure = Figure(SVG, "svg", text, text, f"figures/{number}.svg")
-        blocks = [Paragraph(text), table, figure, Details(text, [Paragraph(text), table])]
+    for number, text in enumerate(texts):
+        columns = [Column(text), Column(text, 2), Column("none", 2)]
+        table = Table(text, columns, [[text, 0.5, None]], text, links={0: [text], 1: [text]})
+        region = Region(0.25, 0.25, 0.5, 0.5, text, text)
+        figure = Figure(SVG, "svg", text, text, f"figures/{number}.svg", [region])
+        matrices = Matrices(text, [text], [Matrix(text, text, [[3]], text, [[text]])], text)
+        blocks = [
+            Paragraph(text),
+            table,
+            figure,
+            matrices,
+            Row([Paragraph(text), table]),
+            Details(text, [Paragraph(text), table]),
+        ]
         sections.append(Section(f"s{number}", text, blocks))
-    return Document(" ".join(HOSTILE), " ".join(HOSTILE), sections, lang='en" onclick="alert(9)')
+    return sections

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.figure
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 
 from quati_pool.reporting.figures.plots import (
     MOST_SVG_MARKS,
     Drawing,
+    Link,
     confusion_matrix,
     embedding_format,
     funnel,
@@ -21,7 +24,7 @@ from quati_pool.reporting.figures.plots import (
     rank_change,
     scatter,
 )
-from quati_pool.reporting.formats.document import Format
+from quati_pool.reporting.formats.document import Format, Region
 
 pytestmark = pytest.mark.slow
 
@@ -322,3 +325,71 @@ def test_a_funnel_has_a_bar_of_what_is_left_and_one_of_what_was_dropped_for_each
 def test_a_funnel_needs_as_much_of_everything() -> None:
     with pytest.raises(ValueError, match="2 steps need as many"):
         funnel(["read", "url"], [1.0], [0.0, 0.0], ["", ""], "Left", "characters")
+
+
+def links_to(names: list[str]) -> list[Link]:
+    return [Link(f"to/{name}", name) for name in names]
+
+
+def covering(regions: Sequence[Region], axes: Axes, x: float, y: float) -> list[str]:
+    """The titles of the regions that cover a point of the ``axes``."""
+    canvas = axes.get_figure(root=True)
+    assert canvas is not None
+    across, up = canvas.transFigure.inverted().transform(axes.transData.transform((x, y)))
+    return [one.title for one in regions if 0 <= across - one.x <= one.width and 0 <= (1 - up) - one.y <= one.height]
+
+
+def test_the_row_of_a_system_covers_its_dot_its_name_and_its_mean() -> None:
+    names, means = ["low", "none", "high"], [0.2, None, 0.9]
+    drawing = intervals(names, means, means, means, "T", "nDCG@10")
+    figure = drawing.embed("", "", "x", links_to(names))
+    axes = drawing.figure().axes[0]
+    for row, (name, mean) in enumerate([("high", 0.9), ("low", 0.2)]):
+        assert covering(figure.links, axes, mean, row) == [name]
+    assert [(one.x, one.width) for one in figure.links] == [(0, 1)] * 3
+    # They lie under one another, the best at the top, and fill the axes.
+    high, low, none = sorted(figure.links, key=lambda one: one.y)
+    assert [high.href, low.href, none.href] == ["to/high", "to/low", "to/none"]
+    assert high.y + high.height == pytest.approx(low.y)
+
+
+def test_a_system_leads_to_one_page_from_both_ends_of_its_line() -> None:
+    names = ["rises", "lost", "falls"]
+    drawing = rank_change(names, [0.1, None, 0.9], [0.8, 0.5, 0.2], "a", "b", "T")
+    figure = drawing.embed("", "", "x", links_to(names))
+    axes = drawing.figure().axes[0]
+    ends = [covering(figure.links, axes, x, y) for x in (0, 1) for y in (0, 1)]
+    assert ends == [["falls"], ["rises"], ["rises"], ["falls"]]
+    assert len(figure.links) == 4
+    assert all(one.x >= 0 and one.x + one.width <= 1.000001 for one in figure.links)
+
+
+def test_every_point_that_is_drawn_is_covered_by_its_own_square() -> None:
+    x, y = np.array([0.1, 0.5, np.nan, -0.4]), np.array([0.9, 0.5, 0.3, 0.2])
+    names = ["q1", "q2", "q3", "q4"]
+    drawing = scatter(x, y, names, "people", "judge", "T")
+    figure = drawing.embed("", "", "x", links_to(names))
+    axes = drawing.figure().axes[0]
+    for at in (0, 1, 3):
+        assert covering(figure.links, axes, x[at], y[at]) == [names[at]]
+    assert [one.title for one in figure.links] == ["q1", "q2", "q4"]
+    width, height = drawing.size
+    for one in figure.links:
+        assert one.width * width == pytest.approx(one.height * height)
+
+
+def test_every_cell_of_a_heat_map_is_covered() -> None:
+    titles = [f"{row}, {column}" for row in NAMES for column in NAMES]
+    drawing = heat_map(VALUES, NAMES, "T", "share")
+    figure = drawing.embed("", "", "x", links_to(titles))
+    axes = drawing.figure().axes[0]
+    for row, column in np.ndindex(VALUES.shape):
+        assert covering(figure.links, axes, column, row) == [titles[3 * row + column]]
+
+
+def test_links_change_no_byte_of_a_figure_and_must_be_as_many_as_its_things() -> None:
+    drawing = scatter(np.array([0.1, 0.5]), np.array([0.2, 0.4]), ["a", "b"], "x", "y", "T")
+    assert drawing.embed("", "", "x", links_to(["a", "b"])).content == drawing.embed("", "", "x").content
+    assert drawing.embed("", "", "x").content == drawing.render("svg")
+    with pytest.raises(ValueError, match="2 things were drawn, but there are 1 links"):
+        drawing.embed("", "", "x", links_to(["a"]))

@@ -13,10 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quati_pool.reporting.figures.plots import lines
-from quati_pool.reporting.formats.document import Block, Details, Document, Figure, Paragraph, Section
-from quati_pool.reporting.formats.html import page
-from quati_pool.reporting.formats.tables import Column, Table
-from tests.reporting.hostile import HOSTILE, SVG, hostile_document
+from quati_pool.reporting.formats.document import (
+    Block,
+    Details,
+    Document,
+    Figure,
+    Matrices,
+    Matrix,
+    Paragraph,
+    Region,
+    Row,
+    Section,
+)
+from quati_pool.reporting.formats.html import fragment, page
+from quati_pool.reporting.formats.tables import Column, Table, to_csv, to_latex
+from tests.reporting.hostile import HOSTILE, hostile_document, sections_of
 
 Attributes = dict[str, str | None]
 
@@ -63,39 +74,17 @@ def shown(text: str) -> str:
 
 def test_hostile_texts_stand_in_every_place_and_make_no_tag_or_attribute() -> None:
     found = Parsed(page(hostile_document()))
-    harmless = Parsed(
-        page(
-            Document(
-                "x",
-                "x",
-                [
-                    Section(
-                        f"s{n}",
-                        "x",
-                        [
-                            Paragraph("x"),
-                            (
-                                table := Table(
-                                    "x", [Column("x"), Column("x", 2), Column("x", 2)], [["x", 0.5, None]], "x"
-                                )
-                            ),
-                            Figure(SVG, "svg", "x", "x", "x.svg"),
-                            Details("x", [Paragraph("x"), table]),
-                        ],
-                    )
-                    for n in range(len(HOSTILE))
-                ],
-            )
-        )
-    )
+    harmless = Parsed(page(Document("x", "x", sections_of(["x"] * len(HOSTILE)))))
     # The same tags in the same order; a class tells a short text, and no attribute is added.
     plain = [(tag, sorted(attributes.keys() - {"class"})) for tag, attributes in harmless.tags]
     assert [(tag, sorted(attributes.keys() - {"class"})) for tag, attributes in found.tags] == plain
     for text in HOSTILE:
-        # Two paragraphs and two notes, two captions of tables and one of a figure, one summary.
-        assert [found.text(tag).count(shown(text)) for tag in ("p", "figcaption", "summary")] == [4, 3, 1]
-        assert [found.text(tag).count(shown(text)) for tag in ("h2", "a")] == [1, 1]
-        assert found.text("th").count(shown(text)) == 6
+        # Three paragraphs and the notes of three tables and of the matrices; the captions of those and of a figure.
+        assert [found.text(tag).count(shown(text)) for tag in ("p", "figcaption", "summary")] == [7, 5, 1]
+        # In the contents list a section and its five parts, and the linked cells of three tables.
+        assert [found.text(tag).count(shown(text)) for tag in ("h2", "a", "bdi", "title")] == [1, 9, 2, 1]
+        # Two headings of each table, and the headings of a row and a column of the matrix.
+        assert found.text("th").count(shown(text)) == 8
         assert [image["alt"] for image in found.all("img")].count(shown(text)) == 1
 
 
@@ -109,34 +98,44 @@ def test_any_text_reads_back(text: str) -> None:
     assert found.all("table")[0]["aria-label"] == expected
 
 
-def test_the_policy_allows_the_style_sheet_by_its_hash_and_images_within_the_page() -> None:
+def test_the_policy_allows_the_style_sheet_and_both_scripts_by_their_hashes_and_images_within_the_page() -> None:
     source = page(hostile_document())
     found = Parsed(source)
-    style = re.search(r"<style>(.*?)</style>", source, re.S)
-    assert style is not None
-    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    (style,) = re.findall(r"<style>(.*?)</style>", source, re.S)
+    scripts = re.findall(r"<script>(.*?)</script>", source, re.S)
+    assert len(scripts) == 2
     policy = next(meta["content"] for meta in found.all("meta") if meta.get("http-equiv") == "Content-Security-Policy")
     assert policy is not None
-    assert set(policy.split("; ")) == {
+    assert policy.split("; ") == [
         "default-src 'none'",
-        f"style-src 'sha256-{digest}'",
+        f"style-src {hashed(style)}",
+        f"script-src {' '.join(map(hashed, scripts))}",
         "img-src data:",
         "base-uri 'none'",
         "form-action 'none'",
-    }
+    ]
     # It stands before anything that it governs.
-    assert source.index("Content-Security-Policy") < source.index("<style>")
+    assert source.index("Content-Security-Policy") < source.index("<style>") < source.index("<script>")
 
 
-def test_nothing_points_outside_and_nothing_can_run() -> None:
+def hashed(source: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
+
+
+def test_nothing_points_outside_and_nothing_can_run_but_the_pages_own_scripts() -> None:
     source = page(hostile_document())
     found = Parsed(source)
-    assert not {"script", "iframe", "object", "embed", "form", "base"} & {tag for tag, _ in found.tags}
+    assert not {"iframe", "object", "embed", "form", "base"} & {tag for tag, _ in found.tags}
+    # They are the same whatever the page holds.
+    scripts = re.findall(r"<script>(.*?)</script>", source, re.S)
+    assert scripts == re.findall(r"<script>(.*?)</script>", page(Document("T", "", [])), re.S)
+    assert found.all("script") == [{}, {}]
     for _, attributes in found.tags:
         assert not any(name.startswith("on") or name == "style" for name in attributes)
         for name in ("href", "src"):
             value = attributes.get(name)
-            assert value is None or value.startswith(("#", "data:"))
+            # What follows ./ is a path, whatever it looks like.
+            assert value is None or value.startswith(("#", "data:", "./"))
     style = source[source.index("<style>") : source.index("</style>")]
     assert "url(" not in style
     assert "@import" not in style
@@ -148,10 +147,79 @@ def test_every_section_is_linked_to() -> None:
     )
     found = Parsed(page(document))
     assert [a["href"] for a in found.all("a")] == ["#pool", "#agreement-2"]
+    assert found.all("nav") == [{"aria-label": "Contents"}]
     assert [section["id"] for section in found.all("section")] == ["pool", "agreement-2"]
     assert found.all("html") == [{"lang": "pt-BR"}]
     ids = [attributes["id"] for _, attributes in found.tags if "id" in attributes]
     assert len(set(ids)) == len(ids)
+
+
+def test_the_contents_list_leads_to_every_table_figure_and_folded_part() -> None:
+    table = Table("Systems", [Column("System")], [["bm25"]])
+    picture = Figure(b"<svg/>", "svg", "How it grows.", "alt", "x.svg")
+    inside = Details("More", [table])
+    section = Section("pool", "The pool", [Paragraph("P"), table, Row([table, picture]), inside])
+    found = Parsed(page(Document("T", "", [section, Section("pool-systems", "Other", [])])))
+    listed = [str(a["href"]) for a in found.all("a") if str(a["href"]).startswith("#")]
+    # A section that has the name that a part would have keeps it.
+    names = ["pool-systems-2", "pool-systems-3", "pool-how-it-grows", "pool-more"]
+    assert listed == ["#pool", *(f"#{name}" for name in names), "#pool-systems"]
+    ids = [attributes["id"] for _, attributes in found.tags if "id" in attributes]
+    assert {href[1:] for href in listed} <= set(ids)
+    assert len(set(ids)) == len(ids)
+    assert found.text("a")[:6] == ["The pool", "Systems", "Systems", "How it grows", "More", "Other"]
+
+
+def test_cells_hold_the_numbers_to_sort_by_and_lead_where_they_should() -> None:
+    rows = [["bm25", 12345, 0.51239, (0.25, 0.5)], ["lsa", 7, None, None], ["All", 12352, 0.5, None]]
+    columns = [Column("System"), Column("Pairs"), Column("κ", 2), Column("Interval", 1)]
+    table = Table("T", columns, rows, totals=1, links={0: ["explore/index.html#/system/bm25"], 1: ["", "a b&c"]})
+    found = parsed(table)
+    cells = found.all("td")
+    assert [cell.get("data-sort") for cell in cells] == [
+        *("12345", "0.51239", "0.25"),
+        *(None, None, None),
+        *("12352", "0.5", None),
+    ]
+    assert [heading.get("data-sort-method") for heading in found.all("th")[:4]] == [None, *["number"] * 3]
+    hrefs = [a["href"] for a in found.all("a") if not str(a["href"]).startswith("data:")]
+    assert hrefs == ["./explore/index.html#/system/bm25", "./a b&c"]
+    order = [tag for tag, _ in found.tags if tag in ("thead", "tbody", "tfoot", "tr")]
+    assert order == ["thead", "tr", "tbody", "tr", "tr", "tfoot", "tr"]
+
+
+def test_a_table_is_in_the_page_as_the_bytes_of_its_csv_and_latex() -> None:
+    table = Table("Agreement, κ", [Column("Ω & x"), Column("v", 1)], [["é\ud800,\n", 1 / 3], ["b", None]], "N")
+    links = [a for a in parsed(table).all("a") if "download" in a]
+    assert [a["download"] for a in links] == ["one-agreement.csv", "one-agreement.tex"]
+    for link, text in zip(links, (to_csv(table), to_latex(table)), strict=True):
+        content = base64.b64decode(str(link["href"]).partition(";base64,")[2])
+        assert content == text.encode(errors="replace")
+    # Outside of a page, as in a notebook, there is the table alone.
+    assert "download" not in fragment([table])
+
+
+def test_matrices_show_counts_in_the_tint_of_their_share_and_link_those_that_are_not_empty() -> None:
+    matrix = Matrix("ana", "gpt", [[9, 1], [0, 0]], "all", [["a", "b"], ["c", "d"]])
+    found = parsed(Matrices("Grades", ["0", "1"], [matrix], "N"))
+    assert [cell.get("class") for cell in found.all("td")] == [None, "share-9", "share-1", "share-0", "share-0"]
+    assert found.text("th") == ["0", "1", "0", "1"]
+    hrefs = [(a["href"], a.get("title")) for a in found.all("a")]
+    assert hrefs == [("./all", None), ("./a", "ana 0, gpt 0"), ("./b", "ana 0, gpt 1")]
+    assert found.text("td") == ["0", "0"]
+    assert found.text("bdi") == ["ana", "gpt"]
+
+
+def test_the_links_of_a_figure_lie_over_their_regions() -> None:
+    regions = [Region(0.25, 0, 1 / 3, 1, "one", "The first"), Region(0, 0.5, 1, 0.125, "two", "The second")]
+    found = parsed(Figure(b"<svg/>", "svg", "C", "alt", "x.svg", regions))
+    rectangles = [{side: one[side] for side in ("x", "y", "width", "height")} for one in found.all("rect")]
+    assert rectangles == [
+        {"x": "25.00%", "y": "0.00%", "width": "33.33%", "height": "100.00%"},
+        {"x": "0.00%", "y": "50.00%", "width": "100.00%", "height": "12.50%"},
+    ]
+    assert [(a["href"], a["aria-label"]) for a in found.all("a")] == [("./one", "The first"), ("./two", "The second")]
+    assert found.text("title") == ["Title", "The first", "The second"]
 
 
 def test_tables_set_numbers_flush_right_and_show_undefined_as_a_dash() -> None:
