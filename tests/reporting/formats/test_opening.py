@@ -10,8 +10,8 @@ from quati_pool.reporting.formats.document import (
     Link,
     Listing,
     Opening,
+    OpeningPart,
     Paragraph,
-    Part,
     Section,
     Standing,
     Standings,
@@ -23,7 +23,7 @@ from tests.reporting.hostile import HOSTILE
 
 
 def opened(*blocks: Paragraph | Listing | Standings) -> Document:
-    return Document("T", "", [Section("systems", "S", [])], opening=Opening("In short", [Part("Best", blocks)]))
+    return Document("T", "", [Section("systems", "S", [])], opening=Opening("In short", [OpeningPart("Best", blocks)]))
 
 
 def standing(name: str, mean: float = 0.5, interval: tuple[float, float] | None = None) -> Standing:
