@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from quati_pool.commands.evaluate import Settings
-from quati_pool.commands.report import read
+from quati_pool.commands.evaluate import Settings, evaluate
 from quati_pool.project.events import Listener
-from quati_pool.reporting.formats.tables import Table, to_csv, to_latex
+from quati_pool.reporting.formats.tables import to_csv, to_latex
 from quati_pool.reporting.page import report
-from quati_pool.reporting.sections import systems
+from quati_pool.reporting.tables.evaluate import board_tables
 from tests.browser.large_collection import large_collection
 from tests.browser.pages import Scheme, opened
 
@@ -157,7 +156,8 @@ def test_a_filter_leaves_the_rows_that_hold_its_words(browser: Browser, large: P
 def test_a_table_is_downloaded_as_its_csv_and_latex_unrounded(
     browser: Browser, large: Path, collection: Path, tmp_path: Path
 ) -> None:
-    table = next(block for block in systems.body(read(collection, SETTINGS)) if isinstance(block, Table))
+    evaluation = evaluate(collection, settings=SETTINGS)
+    table = board_tables(evaluation, evaluation.conditions[0])[0]
     with opened(browser, large) as record:
         for label, text in (("CSV", to_csv(table)), ("LaTeX", to_latex(table))):
             with record.page.expect_download() as download:
