@@ -138,6 +138,7 @@ def test_how_does_a_labeler_use_the_scale(journey: Journey) -> None:
 
 def test_what_do_the_systems_return_for_a_question_about_droughts(journey: Journey) -> None:
     journey.click(journey.page.locator(".opening .standings a").first)
+    expect(journey.said).to_contain_text("Rank 1 of 7")
     journey.page.keyboard.press("/")
     search = journey.page.get_by_role("searchbox")
     expect(search).to_be_focused()
