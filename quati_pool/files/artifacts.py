@@ -70,6 +70,14 @@ def read_meta(path: Path) -> dict[str, Any] | None:
     return None if isinstance(meta, str) or _changed(path, meta) else meta
 
 
+def added_files(path: Path) -> list[str]:
+    """The files in an artifact's folder that were not written with it, by their path within it; also those of a folder
+    that was changed since. Empty if its sidecar is missing."""
+    meta = _meta(path)
+    written = meta["content"].get("files", {}) if isinstance(meta, dict) else None
+    return [] if written is None else sorted(_content(path)["files"].keys() - written.keys())
+
+
 def _meta(path: Path) -> dict[str, Any] | str:
     """The sidecar's content, or why it cannot be read."""
     if not path.exists():

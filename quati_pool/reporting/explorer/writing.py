@@ -13,7 +13,15 @@ from quati_pool.commands.evaluate import Settings
 from quati_pool.commands.explorer import pairs_by_query
 from quati_pool.commands.report import State, opened
 from quati_pool.errors import QuatiPoolError
-from quati_pool.files.artifacts import clear_partials, digest, file_digest, locked_output, stale, write_folder
+from quati_pool.files.artifacts import (
+    added_files,
+    clear_partials,
+    digest,
+    file_digest,
+    locked_output,
+    stale,
+    write_folder,
+)
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 from quati_pool.reporting.explorer.data import ExplorerData
@@ -63,6 +71,11 @@ def save_explorer(state: State, folder: Path, listener: Listener, *, report: boo
         clear_partials(folder)
         if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).is_file():
             raise QuatiPoolError(f"{folder} holds something else; move it away, or name another folder with -o")
+        if added := added_files(folder):
+            raise QuatiPoolError(
+                f"{folder} would be replaced, and {added[0]} in it was not written with it; move it away, or name "
+                "another folder with -o"
+            )
         if stale(folder, key) is None:
             listener.say(f"explorer: {folder} is up to date")
             return False

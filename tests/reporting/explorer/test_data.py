@@ -217,6 +217,9 @@ def test_an_explorer_is_written_once_and_nothing_else_is_replaced(demo: Path, tm
     (out / "data" / "query-0.js").unlink()
     export_explorer(demo / "pool.yaml", Listener(), output=out, settings=FEW)
     assert query(out, 0)["docs"]
+    (out / "CNAME").write_text("example.org")
+    with pytest.raises(QuatiPoolError, match="CNAME in it was not written with it"):
+        export_explorer(demo / "pool.yaml", Listener(), output=out, settings=FEW)
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.txt").write_text("years of work")
