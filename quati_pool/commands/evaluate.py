@@ -211,7 +211,7 @@ def measure(
         raise QuatiPoolError("nobody has graded anything; run: quati-pool judge, or name qrels with --qrels FILE")
     _check(settings, sets)
     main = gathered.main if settings.labeler is None else _named_main(gathered, settings.labeler)
-    sources = sorted(gathered.sources, key=lambda source: main is None or source.name != main.name)
+    sources = sorted(gathered.sources, key=lambda source: main is None or source.name not in main.candidates)
     seed = settings.seed if settings.seed is not None else config.seed if config else 0
     covered = coverage(gathered)
     listener = listener or Listener()
@@ -249,7 +249,7 @@ def _named_main(gathered: Gathered, name: str) -> MainLabeler:
     known = [source.name for source in gathered.sources]
     if name not in known:
         raise ConfigError(f"--labeler {name}: no such labeler here; {nearest(name, known)}")
-    return MainLabeler(name, f"main labeler: {name}")
+    return MainLabeler(name, f"main labeler: {name}", (name,))
 
 
 def _scale(gathered: Gathered, source: LabelSource) -> list[int]:

@@ -34,10 +34,11 @@ class Candidate:
 @dataclass(frozen=True)
 class MainLabeler:
     """The main labeler's ``name``; None if there is none, or the choice is ambiguous. ``said`` is the line that names
-    it, or asks the user to."""
+    it, or asks the user to. ``candidates`` are all labelers that could be meant, by name."""
 
     name: str | None
     said: str
+    candidates: tuple[str, ...] = ()
 
     def required(self) -> str:
         """The name. Raises QuatiPoolError if the user has to choose."""
@@ -60,10 +61,11 @@ def main_labeler(candidates: Sequence[Candidate]) -> MainLabeler:
     level = [candidate for candidate in there if PRECEDENCE[candidate.grader] == first]
     meant = [one for one in level if not any(_speaks_for(other, one) for other in level)]
     if len(meant) == 1:
-        return MainLabeler(meant[0].name, f"main labeler: {meant[0].name} ({meant[0].what})")
-    names = listed(sorted(candidate.name for candidate in meant), "or")
+        return MainLabeler(meant[0].name, f"main labeler: {meant[0].name} ({meant[0].what})", (meant[0].name,))
+    could_be = tuple(sorted(candidate.name for candidate in meant))
+    names = listed(could_be, "or")
     panel = f", or {_PANEL}" if first == 0 and not any(one.members for one in meant if one.name != ADJUDICATED) else ""
-    return MainLabeler(None, f"{names} could equally be the main labeler; name one with --labeler{panel}")
+    return MainLabeler(None, f"{names} could equally be the main labeler; name one with --labeler{panel}", could_be)
 
 
 def _speaks_for(panel: Candidate, other: Candidate) -> bool:

@@ -62,8 +62,9 @@ def graders(state: State) -> Iterator[Words]:
         named = wording.linked([source.name for source in graded], links.labeler)
         yield "No person has graded, so how far the grades of ", *named, " can be trusted is not known."
     if state.evaluation and state.evaluation.main and state.evaluation.main.name is None:
-        name = state.evaluation.conditions[0].source.name
-        yield "Several labelers could rank the systems; the leaderboard is that of ", _labeler(name), "."
+        several = wording.linked(state.evaluation.main.candidates, links.labeler)
+        first = wording.name(state.evaluation.conditions[0].source.name)
+        yield *several, f" could equally rank the systems; the leaderboard is that of {first}."
 
 
 def left_out(state: State) -> Iterator[Words]:

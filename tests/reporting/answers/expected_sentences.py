@@ -62,6 +62,14 @@ class Expected:
         found = run["measures"][MEASURE]
         return valued(found["mean"], [found["low"], found["high"]], 3, level)
 
+    def candidates(self) -> list[str]:
+        """Those that the JSON names where it says why there is no main labeler, and whose leaderboard is shown."""
+        candidates, found, _ = self.evaluated["undefined"]["main_labeler"].partition(" could equally")
+        assert found
+        names = tokens(candidates)
+        assert self.by in names
+        return [*named(names), self.by]
+
     def leader(self) -> list[str]:
         under = [self.by, str(self.first["queries"])]
         if len(self.runs) == 1:

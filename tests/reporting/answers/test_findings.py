@@ -66,7 +66,7 @@ def test_without_grades_or_with_one_labeler_or_without_people() -> None:
         "No person has graded, so how far the grades of rules and judge can be trusted is not known."
     ]
     assert said(findings.graders, state(runs, {"ana": Made(relevant()), "bia": Made(relevant())})) == [
-        "Several labelers could rank the systems; the leaderboard is that of ana."
+        "ana and bia could equally rank the systems; the leaderboard is that of ana."
     ]
 
 
