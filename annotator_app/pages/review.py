@@ -13,7 +13,7 @@ from annotator_app.labels_table import LabelRow, grade_name, labels_table
 from quati_pool.annotation.codes import new_token
 from quati_pool.annotation.unicode_display import visible
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
-from quati_pool.commands.annotate.review import decisions, disagreements, training_pairs
+from quati_pool.commands.annotate.review import blinding, decisions, disagreements, training_pairs
 from quati_pool.commands.annotate.review.disagreements import DisputedPair, Filter, JudgesLabel, PersonsLabel, Review
 from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import ConflictError, StoreError
@@ -158,7 +158,7 @@ def _pair(row: DisputedPair) -> None:
     key = hashlib.sha256(f"{row.query_id}\t{row.doc_id}".encode()).hexdigest()[:12]
     with st.container(key=f"dispute-{key}", border=True):
         head = _say("gap_is", gap=row.gap) if row.gap else _say("split") if row.split else _say("same")
-        rows = [_of_person(one) for one in row.people] + [_of_judge(one) for one in row.judges]
+        rows = [_of_person(one) for one in row.people] + [_of_judge(one) for one in row.judges or ()]
         html.draw(
             html.fill(
                 '<section class="dispute"><p><span class="badge">{head}</span> <span class="quiet">{doc_id}</span></p>'
@@ -169,7 +169,12 @@ def _pair(row: DisputedPair) -> None:
                 table=labels_table(rows),
             )
         )
-        _decision(row, key)
+        if row.judges is None:
+            st.button(_say("reveal"), key=f"reveal-{key}", type="tertiary", help=_say("reveal_help"),
+                      on_click=_reveal, args=(row,))  # fmt: skip
+        elif row.judges:
+            html.draw(html.fill('<p class="quiet">{text}</p>', text=_say("revealed")))
+        _decision(row)
         with st.container(horizontal=True, key=f"decide-{key}"):
             for meaning in context.session().scale:
                 chosen = row.decision is not None and row.decision.relevance == meaning.grade
@@ -213,11 +218,12 @@ def _of_judge(one: JudgesLabel) -> LabelRow:
     return LabelRow(one.name, one.kind, grade, None, [], one.rationales, one.thoughts)
 
 
-def _decision(row: DisputedPair, key: str) -> None:
+def _decision(row: DisputedPair) -> None:
     if row.decision is None:
         return
     by, grade = row.decision.by, grade_name(row.decision.relevance, None)
-    html.draw(html.fill('<p class="decided">{text}</p>', text=_say("decided", by=_plain(by), grade=grade)))
+    said = _say("decided_revealed" if row.decision.revealed else "decided", by=_plain(by), grade=grade)
+    html.draw(html.fill('<p class="decided">{text}</p>', text=said))
 
 
 def _training(row: DisputedPair, key: str) -> None:
@@ -241,6 +247,10 @@ def _training(row: DisputedPair, key: str) -> None:
 
 
 # What a press does: the step first, then a sentence about it
+
+
+def _reveal(row: DisputedPair) -> None:
+    _tried(lambda: blinding.reveal(context.session(), context.token(), row.query_id, row.doc_id))
 
 
 def _decide(row: DisputedPair, key: str, relevance: int | None) -> None:

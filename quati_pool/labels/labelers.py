@@ -38,6 +38,8 @@ from quati_pool.store.records import Labeler as KnownLabeler
 # Pairs whose labels are looked up together.
 _CHUNK = 512
 SHOWN_CHARACTERS = "shown_characters"
+REVEALED = "revealed"
+"""In a label's ``extra``: who gave it had seen names and grades of judges or systems."""
 
 
 def chunks(blocks: Iterable[list[PooledPair]], narratives: Mapping[str, str | None]) -> Iterator[list[Pair]]:
@@ -247,7 +249,7 @@ class StoredLabeler(Labeler):
                 )
             current[row.sample] = (row.status, row.relevance)
             cut = cut or SHOWN_CHARACTERS in row.extra
-            revealed = row.phase == "revealed"
+            revealed = row.phase == "revealed" or REVEALED in row.extra
         graded = aggregate_samples(pair.query_id, pair.doc_id, current, self.samples, self.aggregate or "mean")
         return replace(graded, cut=cut, revealed=revealed) if cut or revealed else graded
 

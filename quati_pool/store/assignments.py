@@ -355,6 +355,13 @@ class Assignments:
             rebuild(connection, self._collection)
         return opened
 
+    def open_pairs(self) -> frozenset[tuple[str, str]]:
+        """The pairs (query_id, doc_id) that somebody is still to grade."""
+        a = assignments.c
+        wanted = select(a.query_id, a.doc_id).where(a.collection == self._collection, a.state == "open").distinct()
+        with self._store.reading() as connection:
+            return frozenset((row.query_id, row.doc_id) for row in connection.execute(wanted))
+
     def progress(self) -> list[QueryProgress]:
         """How many slots are open, done and skipped, per holder (None: no holder) and query."""
 

@@ -151,7 +151,7 @@ class Store:
         """
         row = {"version": version, "kind": kind, "definition": dict(definition), "created_at": datetime.now(UTC)}
         with self.writing() as connection:
-            insert_where_new(connection, versions, row)
+            insert_where_new(connection, versions, [row])
             known = connection.execute(select(versions).where(versions.c.version == version)).one()
         if known.kind != kind or _canonical(known.definition) != _canonical(definition):
             raise StoreError(

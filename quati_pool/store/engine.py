@@ -74,16 +74,16 @@ def one_state(engine: Engine) -> Iterator[Connection]:
         yield connection.execution_options(**apart)
 
 
-def insert_where_new(connection: Connection, table: Table, row: dict[str, Any]) -> None:
-    """Inserts a row unless its primary key exists; safe when two processes do it at once."""
+def insert_where_new(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    """Inserts the rows whose primary keys do not exist yet; safe when two processes do it at once."""
     if connection.dialect.name == "postgresql":
         from sqlalchemy.dialects import postgresql
 
-        connection.execute(postgresql.insert(table).values(row).on_conflict_do_nothing())
+        connection.execute(postgresql.insert(table).on_conflict_do_nothing(), rows)
     else:
         from sqlalchemy.dialects import sqlite
 
-        connection.execute(sqlite.insert(table).values(row).on_conflict_do_nothing())
+        connection.execute(sqlite.insert(table).on_conflict_do_nothing(), rows)
 
 
 def _postgresql(url: DatabaseUrl) -> dict[str, Any]:

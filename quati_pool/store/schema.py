@@ -12,6 +12,7 @@
 - ``assignments``: slots (a slot is a pair to be graded once by one person) and their holders
 - ``queues``: for each query, how many pairs have a slot without a holder
 - ``training``: pairs with a known grade to practise on
+- ``reveals``: the leads whom names and grades of judges and systems were revealed to, by pair
 - ``question_events``: what people wrote and decided about questions; appended, never changed
 
 The revisions under ``migrations/`` produce these tables; a test checks that. Ids compare by their bytes:
@@ -45,7 +46,7 @@ from quati_pool.records import State
 from quati_pool.store.columns import AnyText, Utc
 from quati_pool.store.records import BatchStatus, Kind, Method, Phase, QuestionAction, Role, SlotState
 
-HEAD = "0004"
+HEAD = "0005"
 """The newest revision; a database at this revision is opened without loading Alembic."""
 
 REVISION_TABLE = "quati_pool_revision"
@@ -300,6 +301,16 @@ training = Table(
     Column("created_at", Utc, nullable=False),
     Column("dropped_at", Utc),
     sqlite_autoincrement=True,
+)
+
+reveals = Table(
+    "reveals",
+    metadata,
+    Column("collection", _ID, primary_key=True),
+    Column("name", _ID, primary_key=True),
+    Column("query_id", _ID, primary_key=True),
+    Column("doc_id", _ID, primary_key=True),
+    Column("created_at", Utc, nullable=False),
 )
 
 question_events = Table(

@@ -26,6 +26,7 @@ from tests.patience import PATIENCE
 
 Here = tuple[AnnotationSession, Tokens]
 PAGES = ("review", "dashboard")
+REVEAL = "Show judges' grades"
 
 
 @pytest.fixture
@@ -57,16 +58,36 @@ def pressed(app: AppTest, label: str, place: int = 0) -> AppTest:
 def test_a_lead_sees_everybodys_labels_and_the_judges_reason(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     session, tokens = here
     add_label(session, "ana", "q0", "d1", None, extra={"active_seconds": 2.0, "reason": "broken_text"})
-    text = shown(page("review", tokens.lia, monkeypatch))
-    for part in ("bia of d1", "gpt of d0", "3 apart", "Broken text", "3 Perfectly relevant"):
-        assert part in text
+    app = page("review", tokens.lia, monkeypatch)
+    for part in ("bia of d1", "3 apart", "Broken text", "3 Perfectly relevant"):
+        assert part in shown(app)
+    assert "gpt" not in shown(app)
+    text = shown(pressed(app, REVEAL))
+    assert "gpt of d0" in text
+    assert "gpt of d1" not in text
+    assert "a decision from now on is marked so" in text
+
+
+def test_a_decision_after_judges_grades_were_seen_is_marked(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, tokens = here
+    app = page("review", tokens.lia, monkeypatch)
+    pressed(app, "3 Perfectly relevant")
+    assert "lia decided: 3" in shown(app)
+    pressed(app, REVEAL)
+    pressed(app, "1 Relevant")
+    assert "lia decided, having seen judges' grades: 1" in shown(app).replace("&#39;", "'")
+    made = labels(session, "adjudicated", "q1", "d0")
+    assert [label.extra for label in made] == [{"by": "lia"}, {"by": "lia", "revealed": True}]
 
 
 def test_what_a_judge_thought_is_folded_away_and_escaped(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     session, tokens = here
     answer = '<think><script>x</script> 3?</think>{"Pontuação": 3}'
     add_label(session, "gpt", "q0", "d1", 3, attempts=(Attempt(number=1, status=State.ok, answer=answer),))
-    text = shown(page("review", tokens.lia, monkeypatch))
+    app = page("review", tokens.lia, monkeypatch)
+    while any(button.label == REVEAL for button in app.button):
+        app = pressed(app, REVEAL)
+    text = shown(app)
     assert "<summary>Thoughts before the answer</summary>" in text
     assert text.count("Thoughts before the answer") == 1
     assert "&lt;script&gt;x&lt;/script&gt; 3?" in text

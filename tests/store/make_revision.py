@@ -23,6 +23,7 @@ from quati_pool.store.designs import Designs
 from quati_pool.store.people import People
 from quati_pool.store.questions import Questions
 from quati_pool.store.records import Attempt, Batch, BatchRequest, Design, Entry, NewSlot, QuestionEvent, Selection
+from quati_pool.store.reveals import Reveals
 from quati_pool.store.schema import HEAD
 from quati_pool.store.training import TrainingPairs
 from tests.store.cluster import PASSWORD, USER, Cluster, programs
@@ -103,6 +104,7 @@ def fill_annotation(store: Store) -> None:
     slots.withdraw([third.assignment_id])
     training.drop(training.add("q1", "d9", 1, "only on topic", "bia"))
     training.add("q1", "d9", 2, "answers: NUL \x00, ação", "bia")
+    Reveals(store, "pira").add("bia", [("q1", "d0"), ("q1", "d9")])
     proposed = QuestionEvent(
         by="ana", action="proposed", query="Por quê?", narrative="Causas.", theme="mar", scope="Brasil", type="causa",
         doc_id="d1", comment="primeira", nonce="n1",
@@ -167,6 +169,7 @@ def told(store: Store) -> dict[str, Any]:
         "requests": [asdict(request) for request in store.batch_requests("k1")],
         "annotation": told_of_annotation(store),
         "reserved": reserved,
+        "reveals": sorted(Reveals(store, "pira").of("bia")),
     }
     plain: dict[str, Any] = json.loads(json.dumps(whole))
     return plain

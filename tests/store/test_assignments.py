@@ -310,6 +310,17 @@ def test_an_undo_that_comes_too_late_writes_nothing(store: Store) -> None:
     assert count(store, labels) == before
 
 
+def test_the_open_pairs_are_those_that_somebody_is_still_to_grade(store: Store) -> None:
+    slots = queue(store, queries=2, docs=2, overlap=2)
+    queue(store, collection="other")
+    first = claimed(slots)[0]
+    slots.submit("ana", first.assignment_id, given(first), LEASE)
+    assert slots.open_pairs() == {("q1", "d1"), ("q1", "d2"), ("q2", "d1"), ("q2", "d2")}
+    slots.submit("bia", claimed(slots, "bia")[0].assignment_id, given(first, "bia"), LEASE)
+    slots.withdraw([slot.assignment_id for slot in slots.free("caio", "q2")])
+    assert slots.open_pairs() == {("q1", "d2"), ("q2", "d1"), ("q2", "d2")}
+
+
 def test_withdrawn_and_released_slots(store: Store) -> None:
     slots = queue(store, queries=2, docs=2)
     claimed(slots)

@@ -92,7 +92,7 @@ def test_the_revisions_make_the_tables_of_the_schema(made_url: str, url: str, en
     assert found == expected
     assert found["tables"].keys() == {
         "labels", "attempts", "versions", "batches", "batch_requests", "assessors", "sessions", "sign_in_failures",
-        "designs", "selections", "assignments", "queues", "training", "question_events",
+        "designs", "selections", "assignments", "queues", "training", "reveals", "question_events",
     }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from quati_pool.commands.annotate.grading.item import Item, blind_labels
 from quati_pool.commands.annotate.grading.reveal import Reveal, revealed
 from quati_pool.commands.annotate.grading.training import ANSWERED, training_states
 from quati_pool.commands.annotate.session import AnnotationSession, Person
+from quati_pool.labels.labelers import REVEALED
 from quati_pool.records import State
 from quati_pool.store.assessor_queries import stored
 from quati_pool.store.errors import ConflictError
@@ -68,6 +69,9 @@ def submit(session: AnnotationSession, token: str | None, item: Item, answer: An
     reveal = None if checked.status is State.skipped else revealed(session, pair)
     # The blind label records that a grade was revealed after it: such a label cannot be undone.
     extra = checked.extra if reveal is None else {**checked.extra, "reveal": session.config.annotation.reveal}
+    # A lead may have looked before grading, where others cannot.
+    if person.role == "lead" and (slot.query_id, slot.doc_id) in session.reveals.of(person.name, slot.query_id):
+        extra = {**extra, REVEALED: True}
     label = answer_label(session, person, pair, checked, "blind", nonce, extra, slot.assignment_id)
     submitted = session.assignments.submit(person.name, slot.assignment_id, label, session.lease)
     return Outcome(submitted.seq, submitted.again, reveal=reveal)

@@ -7,6 +7,7 @@ from quati_pool.commands.annotate.errors import AnswerError
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.files.problems import quoted
 from quati_pool.judging.pair import Pair
+from quati_pool.labels.labelers import REVEALED
 from quati_pool.records import State
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.label_queries import append_once
@@ -29,8 +30,8 @@ def decide(
 ) -> Submitted:
     """Stores a lead's grade of a pair (None if nobody can judge it); a later decision replaces it.
 
-    ``shown_sha`` and ``seen`` are the ``content_sha`` and ``last_seq`` of the pair as shown to the lead. A nonce is
-    written only once.
+    The label is marked if names and grades of judges or systems were revealed to the lead before. ``shown_sha`` and
+    ``seen`` are the ``content_sha`` and ``last_seq`` of the pair as shown to the lead. A nonce is written only once.
 
     Raises SignedOutError, ForbiddenError, AnswerError for a grade off the scale, and ConflictError if the pair has
     left the pool, has changed, or was decided in the meantime. In these cases nothing is written.
@@ -65,6 +66,7 @@ def _write(
     comment = clean_comment(comment)
     if label_sha(pooled_pair(session, *ids)) != shown_sha:
         raise ConflictError("changed", f"{ids[0]} {ids[1]} has another text now; look at it again")
+    revealed = {REVEALED: True} if ids in session.reveals.of(lead.name, ids[0]) else {}
     label = Label(
         collection=session.config.name,
         labeler_id=ADJUDICATED,
@@ -77,7 +79,7 @@ def _write(
         relevance=relevance,
         phase="final",
         rationale=comment,
-        extra={"by": lead.name},
+        extra={"by": lead.name, **revealed},
         nonce=nonce,
     )
     return append_once(session.store, label, seen)

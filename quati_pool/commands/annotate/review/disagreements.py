@@ -6,7 +6,7 @@ gap comes first. All pairs of a query are together, so a lead reads each query o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from quati_pool.commands.annotate.review.annotated_pairs import Opinion, Peoples
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import Graded, Labeler
-from quati_pool.labels.labelers import StoredLabeler
+from quati_pool.labels.labelers import REVEALED, StoredLabeler
 from quati_pool.labels.rereading import thoughts_behind
 from quati_pool.records import State
 from quati_pool.store.label_queries import last_seq, rationales_of
@@ -29,7 +29,7 @@ SHOWN = 10
 class Filter:
     """Which pairs to show: those of a query, those that an assessor labelled, those whose gap is at least ``gap``
     (0: all with at least two labels), those that no lead has decided yet. With ``judges``, judges' grades count for
-    the gap too."""
+    the gap too, and are revealed."""
 
     query_id: str | None = None
     assessor: str | None = None
@@ -75,18 +75,21 @@ class JudgesLabel:
 
 @dataclass(frozen=True)
 class Decision:
-    """A lead's grade of a pair; None if the lead decided that nobody can judge it."""
+    """A lead's grade of a pair; None if the lead decided that nobody can judge it. ``revealed``: the lead had seen
+    names and grades of judges or systems."""
 
     seq: int
     relevance: int | None
     by: str
     comment: str | None
+    revealed: bool
 
 
 @dataclass(frozen=True)
 class DisputedPair:
     """A pair with all its labels. ``gap`` is the difference between the highest and the lowest grade; ``split`` if
-    somebody could not judge what another graded. ``last_seq`` is the seq of the last decision, retracted or not."""
+    somebody could not judge what another graded. ``judges`` is None until it is revealed to the lead. ``last_seq`` is
+    the seq of the last decision, retracted or not."""
 
     query_id: str
     doc_id: str
@@ -97,7 +100,7 @@ class DisputedPair:
     gap: int
     split: bool
     people: tuple[PersonsLabel, ...]
-    judges: tuple[JudgesLabel, ...]
+    judges: tuple[JudgesLabel, ...] | None
     decision: Decision | None
     last_seq: int | None
     training: Training | None
@@ -133,17 +136,17 @@ class Review:
 def disagreements(
     session: AnnotationSession, token: str | None, wanted: Filter | None = None, start: int = 0
 ) -> Review:
-    """One page of the pairs that a lead should look at.
+    """One page of the pairs that a lead should look at; a filter with ``judges`` reveals those of the page.
 
     Raises SignedOutError, ForbiddenError for anybody but a lead, InputError if there is no pool.
     """
-    session.person(token, "lead")
+    lead = session.person(token, "lead").name
     wanted = wanted or Filter()
     with session.store.snapshot():
         pairs = peoples_pairs(session)
         judges, problems = pairs.judges
         judged = _judged(pairs, judges) if wanted.judges else {}
-        decided = _decisions(pairs)
+        decided = decisions_of(pairs)
         disputes = [
             dispute
             for ids, opinions in pairs.opinions.items()
@@ -154,8 +157,11 @@ def disagreements(
             disputes = [one for one in disputes if one.ids not in decided]
         here = [one for one in _in_order(disputes) if wanted.query_id in (None, one.ids[0])]
         start = max(0, min(start, (len(here) - 1) // SHOWN * SHOWN))
-        return Review(
-            _disputed_pairs(pairs, judges, here[start : start + SHOWN], decided, session.training.all()),
+        shown = here[start : start + SHOWN]
+        known = session.reveals.of(lead)
+        revealed = known | {one.ids for one in shown} if wanted.judges or not judges else known
+        review = Review(
+            _disputed_pairs(pairs, judges, shown, decided, session.training.all(), revealed),
             start,
             len(here),
             sum(one.ids not in decided for one in here),
@@ -165,6 +171,9 @@ def disagreements(
             problems,
             sum(pairs.history.values()),
         )
+    if judges:
+        session.reveals.add(lead, revealed - known)
+    return review
 
 
 class _Dispute(NamedTuple):
@@ -220,12 +229,18 @@ def _queries(
     return tuple(counts)
 
 
-def _decisions(pairs: PeoplesPairs) -> dict[Ids, Decision]:
-    """The current decision on each pair that has one."""
+def disputed(pairs: PeoplesPairs) -> set[Ids]:
+    """The pairs that people graded differently, or that only some of them could judge; decided or not."""
+    usual = Filter()
+    return {ids for ids, opinions in pairs.opinions.items() if _dispute(ids, opinions, (), usual)}
+
+
+def decisions_of(pairs: PeoplesPairs) -> dict[Ids, Decision]:
+    """The current decision on each pair that has one, without comments."""
     found = {}
     for ids, last in pairs.labels.counting.get(ADJUDICATED, {}).items():
         if ids in pairs.opinions and last.status in (State.ok, State.unsure):
-            found[ids] = Decision(last.seq, last.relevance, _text(last, "by") or "", None)
+            found[ids] = Decision(last.seq, last.relevance, _text(last, "by") or "", None, REVEALED in last.extra)
     return found
 
 
@@ -244,11 +259,12 @@ def _disputed_pairs(
     disputes: Sequence[_Dispute],
     decided: Mapping[Ids, Decision],
     training: Iterable[Training],
+    revealed: Set[Ids],
 ) -> tuple[DisputedPair, ...]:
-    """The disputed pairs with everything that a lead is shown."""
+    """The disputed pairs with everything that a lead is shown; judges' labels of those ``revealed``."""
     training_of = {(one.query_id, one.doc_id): one for one in training}
     second = _second_labels(pairs, list(dict.fromkeys(one.ids[0] for one in disputes)))
-    of_judges = _judges_labels(pairs, judges, [one.ids for one in disputes])
+    of_judges = _judges_labels(pairs, judges, [one.ids for one in disputes if one.ids in revealed])
     noted = [label.seq for labels in second.values() for label in labels]
     for one in disputes:
         noted += [opinion.label.seq for opinion in pairs.opinions[one.ids]]
@@ -275,7 +291,7 @@ def _disputed_pairs(
                 one.gap,
                 one.split,
                 people,
-                tuple(of_judges[one.ids]),
+                tuple(of_judges[one.ids]) if one.ids in of_judges else None,
                 None if decision is None else replace(decision, comment=notes.get(decision.seq)),
                 last_seq(pairs.store, pairs.config.name, ADJUDICATED, *one.ids),
                 training_of.get(one.ids),

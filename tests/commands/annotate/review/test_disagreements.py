@@ -11,6 +11,7 @@ import pytest
 
 from quati_pool.commands.agree import agree
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError
+from quati_pool.commands.annotate.review.blinding import reveal
 from quati_pool.commands.annotate.review.decisions import LONGEST_COMMENT, decide, take_back
 from quati_pool.commands.annotate.review.disagreements import SHOWN, DisputedPair, Filter, disagreements
 from quati_pool.commands.annotate.session import AnnotationSession
@@ -44,6 +45,11 @@ def row(session: AnnotationSession, mine: str, query_id: str, doc_id: str) -> Di
         if (row.query_id, row.doc_id) == (query_id, doc_id)
     ]
     return found
+
+
+def revealed(session: AnnotationSession, mine: str, query_id: str, doc_id: str) -> DisputedPair:
+    reveal(session, mine, query_id, doc_id)
+    return row(session, mine, query_id, doc_id)
 
 
 def decided(
@@ -96,7 +102,8 @@ def test_a_pair_comes_with_everybodys_labels_notes_and_the_judges_reason(here: H
     assert ana.second is not None
     assert (ana.second.relevance, ana.second.note) == (2, "now I see")
     assert (bia.name, bia.relevance, bia.second) == ("bia", 2, None)
-    (gpt,) = found.judges
+    assert found.judges is None
+    (gpt,) = revealed(session, tokens.lia, "q0", "d1").judges or ()
     assert (gpt.name, gpt.relevance, gpt.rationales) == ("gpt", 2, ("gpt of d1",))
     # The second label is not what the gap is of: it is of the blind ones.
     assert found.gap == 1
@@ -109,9 +116,9 @@ def test_what_a_judge_thought_comes_apart_from_its_reason(here: Here) -> None:
     answer = '<think>hm\n<b>3</b>?</think>{"Pontuação": 3}'
     attempt = Attempt(number=1, status=State.ok, answer=answer, thoughts="first")
     add_label(session, "gpt", "q0", "d1", 3, attempts=(attempt,))
-    (gpt,) = row(session, tokens.lia, "q0", "d1").judges
+    (gpt,) = revealed(session, tokens.lia, "q0", "d1").judges or ()
     assert (gpt.relevance, gpt.rationales, gpt.thoughts) == (3, ("gpt of d1",), ("first\n\nhm\n<b>3</b>?",))
-    (gpt,) = row(session, tokens.lia, "q0", "d2").judges
+    (gpt,) = revealed(session, tokens.lia, "q0", "d2").judges or ()
     assert (gpt.rationales, gpt.thoughts) == (("gpt of d2",), ())
 
 
