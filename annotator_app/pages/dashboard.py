@@ -14,7 +14,8 @@ from quati_pool.agreement.estimates import Estimates
 from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.annotation.quality_control import Finding
 from quati_pool.commands.annotate.review import downloads
-from quati_pool.commands.annotate.review.dashboard import Agreement, Dashboard, Latest, dashboard
+from quati_pool.commands.annotate.review.background import Latest
+from quati_pool.commands.annotate.review.dashboard import Agreement, Dashboard, dashboard
 
 _AGAIN = 5.0
 # Long enough for the first dashboard of a typical pool, so that the page is not empty.
@@ -35,21 +36,21 @@ def _board() -> None:
     with error_notices.guarded():
         asked = bool(st.session_state.pop("dashboard.recompute", False))
         latest = dashboard(context.session(), context.token(), refresh=asked)
-        if latest.dashboard is None and latest.problem is None:
+        if latest.value is None and latest.problem is None:
             latest = dashboard(context.session(), context.token(), _PATIENCE)
         _state(latest)
-        if latest.dashboard is not None:
-            _draw(latest.dashboard)
+        if latest.value is not None:
+            _draw(latest.value)
 
 
 def _say(key: str, **values: object) -> str:
     return context.say(f"dashboard.{key}", **values)
 
 
-def _state(latest: Latest) -> None:
+def _state(latest: Latest[Dashboard]) -> None:
     """Draws when the dashboard was computed, whether a new one is being computed, and what failed."""
     with st.container(horizontal=True, vertical_alignment="center", key="made"):
-        board = latest.dashboard
+        board = latest.value
         if board is not None:
             ago = max(int((datetime.now(UTC) - board.computed_at).total_seconds()), 0)
             said = _say(

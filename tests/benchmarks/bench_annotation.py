@@ -335,8 +335,8 @@ def fill(session: AnnotationSession, wanted: int) -> int:
 def board(session: AnnotationSession, lead: str) -> float:
     """Seconds that a dashboard takes."""
     latest = dashboard.dashboard(session, lead, 120.0, refresh=True)
-    assert latest.dashboard is not None, latest.problem
-    return latest.dashboard.seconds
+    assert latest.value is not None, latest.problem
+    return latest.value.seconds
 
 
 def boards(session: AnnotationSession, config: Path, url: str, mine: str, lead: str, wanted: Sequence[int]) -> None:

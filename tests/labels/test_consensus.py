@@ -162,13 +162,13 @@ def test_a_panel_of_people_and_decisions_are_no_further_people(tmp_path: Path) -
 
 def test_the_dashboard_compares_nobody_with_their_own_panel(tmp_path: Path) -> None:
     with disputed(tmp_path) as (session, tokens):
-        alone = made(dashboard(session, tokens.lia, 60.0, refresh=True).dashboard)
+        alone = made(dashboard(session, tokens.lia, 60.0, refresh=True).value)
     path = tmp_path / "pool.yaml"
     settings = yaml.safe_load(path.read_text(encoding="utf-8"))
     settings["judges"]["panel"] = {"people": "majority"}
     path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
     with AnnotationSession.open(path) as session:
-        found = made(dashboard(session, tokens.lia, 60.0, refresh=True).dashboard)
+        found = made(dashboard(session, tokens.lia, 60.0, refresh=True).value)
     assert "panel" in found.exports
     assert [(one.a, one.b) for one in found.agreement.judged] == [(one.a, one.b) for one in alone.agreement.judged]
     assert found.agreement.overall is not None

@@ -6,7 +6,6 @@ process, see ``dashboard_process``); a page gets the last one, with its time.
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 import time
@@ -28,6 +27,7 @@ from quati_pool.annotation.quality_control import Graded as GradedByPerson
 from quati_pool.commands.agree import join_ratings
 from quati_pool.commands.annotate.pool_view import PoolView
 from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs, peoples_pairs
+from quati_pool.commands.annotate.review.background import Background, Latest
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
 from quati_pool.labels.gathered import Gathered, LabelSource
@@ -104,58 +104,19 @@ class Dashboard:
     """The labelers with grades to export, people first."""
 
 
-class Latest(NamedTuple):
-    """The last dashboard (None before the first), whether a newer one is being computed, and why the last attempt
-    failed (None if it did not)."""
-
-    dashboard: Dashboard | None
-    running: bool
-    problem: str | None
-
-
-def dashboard(session: AnnotationSession, token: str | None, wait: float = 0.0, *, refresh: bool = False) -> Latest:
+def dashboard(
+    session: AnnotationSession, token: str | None, wait: float = 0.0, *, refresh: bool = False
+) -> Latest[Dashboard]:
     """The last dashboard. Starts a new computation if it is older than FRESH seconds or ``refresh`` is True, unless
     one is already running, and waits at most ``wait`` seconds for it.
 
     Raises SignedOutError, and ForbiddenError for anybody but a lead.
     """
     session.person(token, "lead")
-    return _cache(session).latest(session, wait, refresh)
-
-
-class _DashboardCache:
-    """One session's last dashboard, and the thread that computes the next."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._last: Dashboard | None = None
-        self._problem: str | None = None
-        self._at = float("-inf")
-
-    def latest(self, session: AnnotationSession, wait: float, refresh: bool) -> Latest:
-        with self._lock:
-            if self._thread is None and (refresh or time.monotonic() - self._at > FRESH):
-                self._thread = threading.Thread(target=self._run, args=(session,), name="dashboard", daemon=True)
-                self._thread.start()
-            thread = self._thread
-        if thread is not None and wait > 0:
-            thread.join(wait)
-        with self._lock:
-            return Latest(self._last, self._thread is not None, self._problem)
-
-    def _run(self, session: AnnotationSession) -> None:
-        computed, problem = None, None
-        try:
-            computed = (_compute_functions.get(session) or compute)(session)
-        except QuatiPoolError as error:
-            problem = str(error)
-        except Exception as error:
-            logging.getLogger(__name__).exception("the dashboard failed")
-            problem = f"the dashboard failed ({type(error).__name__}); what went wrong is in the server's log"
-        with self._lock:
-            self._last, self._problem = computed or self._last, problem
-            self._at, self._thread = time.monotonic(), None
+    with _boards_lock:
+        board = _boards.setdefault(session, Background("dashboard"))
+    make = _compute_functions.get(session) or compute
+    return board.latest(lambda: make(session), wait, older=float("-inf") if refresh else FRESH)
 
 
 _compute_functions: WeakKeyDictionary[AnnotationSession, Callable[[AnnotationSession], Dashboard]] = WeakKeyDictionary()
@@ -169,13 +130,8 @@ def compute_with(session: AnnotationSession, make: Callable[[AnnotationSession],
         _compute_functions[session] = make
 
 
-_caches: WeakKeyDictionary[AnnotationSession, _DashboardCache] = WeakKeyDictionary()
-_caches_lock = threading.Lock()
-
-
-def _cache(session: AnnotationSession) -> _DashboardCache:
-    with _caches_lock:
-        return _caches.setdefault(session, _DashboardCache())
+_boards: WeakKeyDictionary[AnnotationSession, Background[Dashboard]] = WeakKeyDictionary()
+_boards_lock = threading.Lock()
 
 
 def compute(session: AnnotationSession) -> Dashboard:

@@ -33,8 +33,8 @@ def here(tmp_path: Path, made_url: str) -> Iterator[Here]:
 def made(session: AnnotationSession, mine: str) -> Dashboard:
     latest = dashboard(session, mine, PATIENCE, refresh=True)
     assert latest.problem is None
-    assert latest.dashboard is not None
-    return latest.dashboard
+    assert latest.value is not None
+    return latest.value
 
 
 def test_agreement_is_what_agree_says(tmp_path: Path) -> None:
@@ -144,16 +144,16 @@ def test_one_computation_at_a_time_and_nobody_waits_for_it(here: Here, monkeypat
     monkeypatch.setattr(boards, "compute", slow)
     latest = dashboard(session, tokens.lia, refresh=True)
     assert begun.wait(PATIENCE)
-    assert (latest.dashboard, latest.running) == (first, True)
+    assert (latest.value, latest.running) == (first, True)
     # Another page, and one that insists: still the one thread, and what there was.
     again = dashboard(session, tokens.lia, refresh=True)
-    assert (again.dashboard, again.running, len(count)) == (first, True, 1)
+    assert (again.value, again.running, len(count)) == (first, True, 1)
     # Meanwhile a label goes in.
     submit(session, tokens.ana, item(session, tokens.ana), answer(1, 2))
     go_on.set()
     done = dashboard(session, tokens.lia, PATIENCE)
-    assert done.dashboard is not None
-    assert done.dashboard.computed_at > first.computed_at
+    assert done.value is not None
+    assert done.value.computed_at > first.computed_at
     assert (done.running, len(count)) == (False, 1)
     # Fresh enough: nothing is begun.
     assert dashboard(session, tokens.lia).running is False
@@ -176,7 +176,7 @@ def test_what_fails_is_told_and_the_last_dashboard_stays(
         latest = dashboard(session, tokens.lia, PATIENCE, refresh=True)
         assert latest.problem is not None
         assert said in latest.problem
-        assert (latest.dashboard, latest.running) == (first, False)
+        assert (latest.value, latest.running) == (first, False)
     assert "a fault of ours" in caplog.text
 
 

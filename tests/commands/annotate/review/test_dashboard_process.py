@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.commands.annotate.review.dashboard import Dashboard, Latest, compute, dashboard
+from quati_pool.commands.annotate.review.background import Latest
+from quati_pool.commands.annotate.review.dashboard import Dashboard, compute, dashboard
 from quati_pool.commands.annotate.review.dashboard_process import separate_dashboards
 from quati_pool.processes.child import Child
 from tests.commands.annotate.disputes import disputed
@@ -36,19 +37,19 @@ def test_another_process_makes_the_same_dashboard_and_is_started_again_when_it_w
     with disputed(tmp_path, made_url) as (session, tokens):
         there = children(os.getpid())
 
-        def latest() -> Latest:
+        def latest() -> Latest[Dashboard]:
             return dashboard(session, tokens.lia, _PATIENCE, refresh=True)
 
         with separate_dashboards(session, session.config.path, made_url):
             assert children(os.getpid()) == there  # not before somebody asks
             expected = plain(compute(session))
-            assert plain(latest().dashboard) == expected
+            assert plain(latest().value) == expected
             started = children(os.getpid()) - there
             assert len(started) == 1
             for one in started:
                 os.kill(one, signal.SIGKILL)
             found = latest()
-            assert (plain(found.dashboard), found.problem) == (expected, None)
+            assert (plain(found.value), found.problem) == (expected, None)
         assert children(os.getpid()) == there
 
 
@@ -58,7 +59,7 @@ def test_what_the_other_process_refuses_is_told(tmp_path: Path) -> None:
         separate_dashboards(session, tmp_path / "none.yaml"),
     ):
         found = dashboard(session, tokens.lia, _PATIENCE, refresh=True)
-        assert found.dashboard is None
+        assert found.value is None
         assert found.problem is not None
         assert "none.yaml" in found.problem
 
@@ -83,7 +84,7 @@ if __name__ == "__main__":
     config = Path(sys.argv[1])
     with AnnotationSession.open(config) as session, separate_dashboards(session, config):
         latest = dashboard(session, "token-of-lia", 60.0, refresh=True)
-        assert latest.dashboard is not None, latest.problem
+        assert latest.value is not None, latest.problem
         print("made", flush=True)
         time.sleep(60)
 """
