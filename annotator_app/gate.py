@@ -22,7 +22,7 @@ from quati_pool.store.errors import StoreError
 
 _OPEN = {"/sign-in", "/sign-out", "/favicon.png", ICON, SCRIPT, "/_stcore/health", "/_stcore/host-config"}
 _STATIC = "/static/"
-_FILES = "/download/"
+_FILES = ("/download/", "/explore/")
 # Streamlit endpoints that this app does not use: uploads, media, components, metrics, an API, and Streamlit's
 # own sign-in.
 _UNUSED = ("/_stcore/", "/media/", "/component/", "/auth/", "/oauth2callback")
@@ -82,7 +82,7 @@ class Gate:
             return PlainTextResponse("not here", 404)
         if path in _OPEN or path.startswith(_STATIC):
             return None
-        page = not path.startswith((_FILES, *_UNUSED))
+        page = not path.startswith((*_FILES, *_UNUSED))
         if not await self._signed_in(request, page):
             return RedirectResponse("/sign-in", status_code=303) if page else PlainTextResponse("sign in", 401)
         if path.startswith(_UNUSED):

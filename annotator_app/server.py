@@ -46,6 +46,7 @@ def serve(
     except ModuleNotFoundError as error:
         raise MissingExtraError("quati-pool annotate", "app", error.name or "streamlit") from None
     from annotator_app import context
+    from annotator_app.explorer import separate_explorers
     from quati_pool.commands.annotate.preflight import warm
     from quati_pool.commands.annotate.review.dashboard_process import separate_dashboards
     from quati_pool.commands.annotate.session import AnnotationSession
@@ -53,6 +54,7 @@ def serve(
     with (
         AnnotationSession.open(config_path, database) as session,
         separate_dashboards(session, config_path, database),
+        separate_explorers(session, config_path, database),
         _bound(host, port) as listening,
     ):
         warm(session)
@@ -69,13 +71,13 @@ def application(session: AnnotationSession) -> Any:
     from streamlit.web.bootstrap import load_config_options
     from streamlit.web.server.starlette import App
 
-    from annotator_app import downloads, sign_in, theme
+    from annotator_app import downloads, explorer, sign_in, theme
     from annotator_app.gate import Gate
 
     load_config_options({**_SETTINGS, **theme.SETTINGS})
     return App(
         Path(__file__).with_name("script") / "run.py",
-        routes=[*sign_in.routes(session), *downloads.routes(session), *theme.routes()],
+        routes=[*sign_in.routes(session), *downloads.routes(session), *explorer.routes(session), *theme.routes()],
         middleware=[Middleware(Gate, session=session)],
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import streamlit as st
 from markupsafe import Markup
 
-from annotator_app import context, error_notices, html, theme
+from annotator_app import context, error_notices, explorer, html, theme
 from annotator_app.labels_table import LabelRow, grade_name, labels_table
 from quati_pool.annotation.codes import new_token
 from quati_pool.annotation.unicode_display import visible
@@ -146,9 +146,12 @@ def _query(row: DisputedPair) -> None:
     narrative = html.passage(row.narrative, kind="narrative") if row.narrative else Markup("")
     html.draw(
         html.fill(
-            '<section class="pair"><h2 class="query">{query}</h2><p class="quiet">{ids}</p>{narrative}</section>',
+            '<section class="pair"><h2 class="query">{query}</h2><p class="quiet">{ids} · '
+            '<a class="go" href="{address}" target="_blank">{explorer}</a></p>{narrative}</section>',
             query=html.text(row.query),
             ids=html.text(row.query_id),
+            address=explorer.address(row.query_id),
+            explorer=context.say("explorer.of_query"),
             narrative=narrative,
         )
     )

@@ -77,12 +77,13 @@ def opened(
     listener: Listener | None = None,
     *,
     names: Sequence[str] = (),
+    database: str | None = None,
 ) -> Iterator[State]:
     """Computes all results over one state of the label database, which stays open; of the labelers ``names``, or of
-    all."""
+    all. ``database`` is used in place of that in pool.yaml."""
     config = load_config(config_path)
     refuse_outdated(config)
-    with Store.open(config.labels.url, config.folder) as store, store.snapshot() as seq:
+    with Store.open(database or config.labels.url, config.folder) as store, store.snapshot() as seq:
         yield _computed(config, store, seq, settings, people, names, listener)
 
 

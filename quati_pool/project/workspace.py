@@ -64,6 +64,11 @@ class Workspace:
         return self.folder / "cache" / "frames" / f"{fingerprint[:16]}.arrow"
 
     @property
+    def explorers(self) -> Path:
+        """The folder of the explorers that the annotator app shows to leads, by what they depend on."""
+        return self.folder / "cache" / "explorers"
+
+    @property
     def batches(self) -> Path:
         """The folder of batch files that are still to be sent."""
         return self.folder / "cache" / "batches"

@@ -9,6 +9,7 @@ from quati_pool.commands.evaluate import Settings
 from quati_pool.commands.report import State, opened
 from quati_pool.project.events import Listener
 from quati_pool.reporting.answers.report import opening
+from quati_pool.reporting.explorer.data import ExplorerData
 from quati_pool.reporting.explorer.links import FOLDER
 from quati_pool.reporting.explorer.writing import save_explorer
 from quati_pool.reporting.formats.document import Block, Details, Document, Figure, Row, Section
@@ -33,7 +34,7 @@ def report(
     with opened(config_path, settings or Settings(), people, listener) as state:
         folder = report_folder(state.config, output)
         assert folder is not None
-        save_explorer(state, folder / FOLDER, listener, report=True)
+        save_explorer(ExplorerData(state, state.config.release.texts, report=True), folder / FOLDER, listener)
         listener.progress("report: drawing", 0, 0)
         document = _document(state)
     content: dict[str, str | bytes] = {

@@ -1,7 +1,7 @@
 """The explorer's data: one description of the collection, scores by labeler and measure, and one part per query.
 
-The pages load these parts as scripts, since a browser does not let a page from the disk read files otherwise. Pairs,
-systems and labelers are numbered, and names are never keys: an id such as ``__proto__`` is an id like any other.
+Pairs, systems and labelers are numbered, and names are never keys: an id such as ``__proto__`` is an id like any
+other.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from quati_pool.labels.gathered import LabelSource
 from quati_pool.pooling.pool import Pool
 from quati_pool.project.inputs import load_queries
 from quati_pool.records import Int, Qrels, Query, Run
+from quati_pool.reporting.explorer.scripts import NO_GRADE, NO_LABEL
 from quati_pool.store.records import ADJUDICATED
 
 DEPTH = 100
@@ -28,8 +29,6 @@ DEPTH = 100
 _HOLES_AT = 10
 _DECIMALS = 6
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-NO_LABEL, NO_GRADE, HIDDEN = "-", "!", "?"
-"""In place of a grade: the labeler has no label of the pair, a label without a grade, or one that is not shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +62,13 @@ class ExplorerData:
     def sources(self) -> Sequence[LabelSource]:
         return self.state.gathered.sources
 
+    @property
+    def labelers(self) -> list[dict[str, Any]]:
+        """Name and kind of each labeler, and the numbers of those from whose grades its own are computed."""
+        return [
+            {"name": source.name, "kind": _kind(source), "members": self._members(source)} for source in self.sources
+        ]
+
     @cached_property
     def conditions(self) -> list[Condition | None]:
         """What each labeler's grades say of the systems; None where they say nothing."""
@@ -89,10 +95,7 @@ class ExplorerData:
                 {"name": run_tag, "family": config.family(run_tag), "depth": config.pool_depth(run_tag)}
                 for run_tag in systems
             ],
-            "labelers": [
-                {"name": source.name, "kind": _kind(source), "members": self._members(source)}
-                for source in self.sources
-            ],
+            "labelers": self.labelers,
             "main": self._main(),
             "measures": self.measures,
             "depth": min(DEPTH, config.run_depth),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,7 +10,7 @@ from typing import Any
 
 from quati_pool.commands.evaluate import Settings
 from quati_pool.commands.explorer import pairs_by_query
-from quati_pool.commands.report import State, opened
+from quati_pool.commands.report import opened
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import (
     added_files,
@@ -25,13 +24,13 @@ from quati_pool.files.artifacts import (
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 from quati_pool.reporting.explorer.data import ExplorerData
+from quati_pool.reporting.explorer.scripts import script
 from quati_pool.text.pluralize import counted
 
 _REPORTING = Path(__file__).parents[1]
 _SITE, _LIBRARIES = _REPORTING / "explorer" / "site", _REPORTING / "libraries"
 # A file that no other folder has, by which one that was written here is recognised even without its sidecar.
 _MARK = "data/collection.js"
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def export_explorer(
@@ -45,27 +44,30 @@ def export_explorer(
     the workspace's exports; returns the path of its first page."""
     with opened(config_path, settings or Settings(), listener=listener, names=names) as state:
         folder = output or Workspace(state.config.folder).export("explorer")
-        save_explorer(state, folder, listener, report=False)
+        save_explorer(ExplorerData(state, state.config.release.texts, report=False), folder, listener)
     return folder / "index.html"
 
 
-def save_explorer(state: State, folder: Path, listener: Listener, *, report: bool) -> bool:
-    """Writes the explorer into ``folder``, completely or not at all, unless it is there already; returns whether it
-    was written. ``report``: whether there will be a report next to it.
-
-    Raises QuatiPoolError for a folder that holds something else, since all of it would be replaced.
-    """
-    config = state.config
-    data = ExplorerData(state, config.release.texts, report)
-    key = {
-        **state.key,
+def explorer_key(data: ExplorerData) -> dict[str, Any]:
+    """What an explorer's files depend on, for its sidecar."""
+    return {
+        **data.state.key,
         "texts": data.texts,
-        "report": report,
+        "report": data.report,
         "measures": list(data.measures),
-        "config": file_digest(config.path),
+        "config": file_digest(data.state.config.path),
         "texts_of_queries": digest([asdict(query) for query in data.queries]),
         "site": _site_digest(),
     }
+
+
+def save_explorer(data: ExplorerData, folder: Path, listener: Listener) -> bool:
+    """Writes the explorer into ``folder``, completely or not at all, unless it is there already; returns whether it
+    was written.
+
+    Raises QuatiPoolError for a folder that holds something else, since all of it would be replaced.
+    """
+    config, key = data.state.config, explorer_key(data)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with locked_output(folder, listener.say):
         clear_partials(folder)
@@ -101,8 +103,8 @@ def _fill(data: ExplorerData, folder: Path, listener: Listener) -> dict[str, Any
         for measure in range(len(data.measures)):
             scores = data.scores(labeler, measure)
             if scores is not None:
-                _write(parts / f"scores-{labeler}-{measure}.js", "scores", labeler, measure, scores)
-    _write(parts / "collection.js", "collection", data.collection(ungraded))
+                (parts / f"scores-{labeler}-{measure}.js").write_bytes(script("scores", labeler, measure, scores))
+    (parts / "collection.js").write_bytes(script("collection", data.collection(ungraded)))
     return {"queries": len(data.query_ids), "pairs": len(data.state.pool.pool)}
 
 
@@ -115,17 +117,10 @@ def _write_queries(data: ExplorerData, parts: Path, listener: Listener) -> list[
         listener.progress("explorer: writing queries", number, len(data.query_ids), query_id, unit="queries")
         # Queries without pairs come last.
         found = next(pooled, None)
-        _write(parts / f"query-{number}.js", "query", number, data.query(query_id, found))
+        (parts / f"query-{number}.js").write_bytes(script("query", number, data.query(query_id, found)))
         if found is None:
             continue
         for labeler, details in enumerate(found.details):
             ungraded[labeler].update(first + place for place, one in enumerate(details) if one and one.state)
         first += len(found.pairs)
     return ungraded
-
-
-def _write(path: Path, function: str, *arguments: object) -> None:
-    """A script that passes ``arguments`` to a function of the pages. JSON is valid JavaScript (ECMAScript 2019)."""
-    text = ",".join(map(_ENCODER.encode, arguments))
-    # Half a surrogate pair cannot be encoded as UTF-8, but written as an escape.
-    path.write_bytes(f"explorerData.{function}({text});\n".encode(errors="backslashreplace"))

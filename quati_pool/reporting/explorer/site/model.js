@@ -20,6 +20,7 @@
       this.queryOf = new Int32Array(this.pairs);
       for (let query = 0; query < data.queries.length; query++)
         this.queryOf.fill(query, data.first[query], data.first[query + 1]);
+      this.hidden = new Set(data.hidden ?? []);
       this.places = new Int8Array(128).fill(-1);
       data.grades.forEach((_, place) => (this.places[place.toString(36).charCodeAt(0)] = place));
     }
@@ -150,23 +151,24 @@
     };
   };
 
-  /** A query's passages from its data: ranks by system, grades and details together. */
+  /** A query's passages from its data: ranks by system (null where rankings are hidden), grades and details together. */
   const passagesOf = (model, query, data) => {
     const first = model.first[query];
+    const withheld = model.pairNumbers(query).some((pair) => model.hidden.has(pair));
     const passages = Array.from({ length: model.first[query + 1] - first }, (_, place) => ({
       place,
       pair: first + place,
       doc: data.docs[place],
       text: data.texts?.[place],
-      ranks: [],
+      ranks: withheld ? null : [],
       details: [],
       spread: model.spread(first + place),
     }));
     data.rankings.forEach((ranking, system) =>
-      ranking.forEach((doc, rank) => passages[doc]?.ranks.push([system, rank + 1])),
+      ranking.forEach((doc, rank) => passages[doc]?.ranks?.push([system, rank + 1])),
     );
     for (const [place, labeler, detail] of data.details ?? []) passages[place]?.details.push([labeler, detail]);
-    for (const passage of passages) passage.ranks.sort((one, other) => one[1] - other[1] || one[0] - other[0]);
+    for (const passage of passages) passage.ranks?.sort((one, other) => one[1] - other[1] || one[0] - other[0]);
     return passages;
   };
 

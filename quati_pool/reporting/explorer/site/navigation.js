@@ -134,6 +134,12 @@
       arrive();
     };
 
+    /** Draws the page again with data that the source has anew. */
+    explorer.refresh = async () => {
+      model = null;
+      await arrive();
+    };
+
     history.scrollRestoration = "manual";
     addEventListener("hashchange", arrive);
     explorer.listenToKeys();

@@ -46,6 +46,7 @@
       collection: () => once("collection"),
       query: (number) => once(`query-${number}`),
       scores: (labeler, measure) => once(`scores-${labeler}-${measure}`),
+      forget: () => loaded.clear(),
     };
   };
 })();

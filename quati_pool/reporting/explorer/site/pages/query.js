@@ -17,7 +17,7 @@
   ];
 
   const ORDERS = new Map([
-    ["rank", { words: "best rank", key: ({ ranks }) => -(ranks[0]?.[1] ?? Infinity) }],
+    ["rank", { words: "best rank", key: ({ ranks }) => -(ranks?.[0]?.[1] ?? Infinity) }],
     ["grade", { words: "grade", key: ({ pair }, model, by) => (by === null ? null : model.grade(by, pair)) ?? -Infinity }],
     ["disagreement", { words: "disagreement", key: ({ spread }) => spread ?? -1 }],
   ]);
@@ -160,33 +160,40 @@
   const Query = (properties) => {
     const { model, query, data, route, by, measure, scores, pinned, target } = properties;
     const { id, text, narrative } = model.queries[query];
-    const passages = useMemo(() => explorer.passagesOf(model, query, data), []);
+    const passages = useMemo(() => explorer.passagesOf(model, query, data), [data]);
     const only = pinned.length > 0 && route.get("only") === "1";
     const depth = depthOf(model, route);
     const labelerName = by === null ? null : model.labelers[by].name;
     const parameters = [["by", labelerName], ...pinned.slice(0, 1).map((system) => ["against", model.systems[system].name])];
     const doc = route.get("doc");
+    const awaiting = passages.filter(({ pair }) => model.hidden.has(pair)).length;
+    const compared = awaiting ? { pinned: [], scores: null } : { pinned, scores };
     return html`
       <p class="kicker">Query <${Name} text=${id} /></p>
       <h1 tabindex="-1" dir="auto">${words.visible(text)}</h1>
       ${narrative && html`<p class="subtitle" dir="auto">${words.visible(narrative)}</p>`}
-      <${Said} ...${properties} ...${{ passages }} measure=${model.measures[measure]} />
+      <${Said} ...${properties} ...${{ passages }} ...${compared} measure=${model.measures[measure]} />
       ${doc !== null &&
       target === null &&
       html`<p role="status">The document <${Name} text=${doc} /> is not in the pool of this query.</p>`}
       <section>
         <h2>Rankings</h2>
         <${Grades} ...${{ model, route, by, measure, depth, pinned, only }} scored=${scores !== null} />
-        <${explorer.Rankings}
-          ...${{ model, query, data, by, depth, scores, parameters }}
-          measure=${model.measures[measure]}
-          systems=${columnsOf(model, by, pinned, only)}
-          hrefOf=${(docId) => route.changed({ doc: docId })}
-        />
-        <p class="note">
-          A number is the grade ${by !== null && html`by <${Name} text=${labelerName} />`}; – no grade, ! asked without a
-          grade, ? hidden, ○ not in the pool. Below a system is its score on this query.
-        </p>
+        ${awaiting > 0
+          ? html`<p class="withheld">
+              The rankings are hidden while ${words.counted(awaiting, "passage")}
+              ${" "}${awaiting === 1 ? "awaits" : "await"} a decision.
+            </p>`
+          : html`<${explorer.Rankings}
+                ...${{ model, query, data, by, depth, scores, parameters }}
+                measure=${model.measures[measure]}
+                systems=${columnsOf(model, by, pinned, only)}
+                hrefOf=${(docId) => route.changed({ doc: docId })}
+              />
+              <p class="note">
+                A number is the grade ${by !== null && html`by <${Name} text=${labelerName} />`}; – no grade, ! asked
+                without a grade, ○ not in the pool. Below a system is its score on this query.
+              </p>`}
       </section>
       <${Passages} ...${{ model, route, by, passages, target }} />
     `;

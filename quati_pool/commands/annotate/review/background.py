@@ -1,0 +1,61 @@
+"""Long computations for leads' pages: drawing a page never waits for one, but shows the last result with its time."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
+
+from quati_pool.errors import QuatiPoolError
+
+T = TypeVar("T")
+
+
+class Latest(NamedTuple, Generic[T]):
+    """The last result (None before the first), whether a newer one is being computed, and why the last attempt failed
+    (None if it did not)."""
+
+    value: T | None
+    running: bool
+    problem: str | None
+
+
+class Background(Generic[T]):
+    """Computes something called ``name`` in a thread, one at a time, and keeps the last result."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._last: T | None = None
+        self._problem: str | None = None
+        self._ended: float | None = None
+
+    def latest(self, compute: Callable[[], T], wait: float, *, older: float) -> Latest[T]:
+        """The last result. Calls ``compute`` if it never was, or the last computation ended more than ``older`` seconds
+        ago, unless one is running, and waits at most ``wait`` seconds for it."""
+        with self._lock:
+            due = self._ended is None or time.monotonic() - self._ended > older
+            if self._thread is None and due:
+                self._thread = threading.Thread(target=self._run, args=(compute,), name=self._name, daemon=True)
+                self._thread.start()
+            thread = self._thread
+        if thread is not None and wait > 0:
+            thread.join(wait)
+        with self._lock:
+            return Latest(self._last, self._thread is not None, self._problem)
+
+    def _run(self, compute: Callable[[], T]) -> None:
+        computed, problem = None, None
+        try:
+            computed = compute()
+        except QuatiPoolError as error:
+            problem = str(error)
+        except Exception as error:
+            logging.getLogger(__name__).exception("the %s failed", self._name)
+            problem = f"the {self._name} failed ({type(error).__name__}); what went wrong is in the server's log"
+        with self._lock:
+            self._last, self._problem = computed or self._last, problem
+            self._ended, self._thread = time.monotonic(), None
