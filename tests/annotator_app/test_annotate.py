@@ -347,7 +347,7 @@ def test_an_assessor_has_no_pages_of_a_lead(
 
     assert pages_of(session.person("token-of-ana"), session) == ["annotate", "questions"]
     lead = session.person(token(session, "lia", "lead"))
-    assert pages_of(lead, session) == ["annotate", "questions", "review", "dashboard"]
+    assert pages_of(lead, session) == ["annotate", "questions", "review", "dashboard", "explorer"]
 
 
 def test_signed_out_is_no_fault_of_the_store() -> None:

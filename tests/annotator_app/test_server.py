@@ -79,7 +79,7 @@ def test_behind_a_proxy_with_https_the_cookie_is_for_https_alone(app: Served, co
     assert "Secure" in enter(app, code, X_Forwarded_Proto="https").headers["Set-Cookie"]
 
 
-@pytest.mark.parametrize("path", ["/", "/annotate", "/review", "/dashboard", "/anything", "/index.html"])
+@pytest.mark.parametrize("path", ["/", "/annotate", "/review", "/dashboard", "/explorer", "/anything", "/index.html"])
 def test_no_page_without_a_session(app: Served, path: str) -> None:
     for headers in ({}, {"Cookie": f"{COOKIE}=made-up"}):
         reply = ask(app, "GET", path, **headers)
@@ -88,7 +88,14 @@ def test_no_page_without_a_session(app: Served, path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/media/x.csv", "/_stcore/metrics", "/_stcore/upload_file/a/b", "/_stcore/agent/openapi.json", "/download/x"],
+    [
+        "/media/x.csv",
+        "/_stcore/metrics",
+        "/_stcore/upload_file/a/b",
+        "/_stcore/agent/openapi.json",
+        "/download/x",
+        "/explore/x/reveal",
+    ],
 )
 def test_no_file_without_a_session(app: Served, path: str) -> None:
     assert ask(app, "GET", path).status == 401

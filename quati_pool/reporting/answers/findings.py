@@ -200,6 +200,14 @@ def lenient(state: State) -> Iterator[Words]:
     yield Link(words, links.pairs(judge, other)), f": by {abs(difference):.2f} on average, on {_on(pair)}."
 
 
+def revealed(state: State) -> Iterator[Words]:
+    """Whose grades were led by a judge's most often."""
+    led = max(state.gathered.sources, key=lambda source: source.revealed, default=None)
+    if led is not None and led.revealed:
+        grades = f"{led.revealed:,} of the {counted(len(led.qrels), 'grade')}"
+        yield f"{grades} of ", _labeler(led.name), " were given after seeing a judge's grade, and may follow it."
+
+
 def unjudged_at_top(state: State) -> Iterator[Words]:
     condition = _first(state)
     yield from unjudged(condition) if condition else ()
@@ -337,6 +345,7 @@ CHECKS: tuple[tuple[str, Callable[[State], Iterator[Words]]], ...] = (
     ("the order of systems under each labeler", orders),
     ("agreement", kappas),
     ("lenient labelers", lenient),
+    ("grades given after seeing a judge's", revealed),
     ("unjudged documents at the top", unjudged_at_top),
     ("pairs without a grade", ungraded),
     ("systems outside the pool", outside),

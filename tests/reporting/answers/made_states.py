@@ -41,6 +41,7 @@ class Made:
     grader: Grader = "people"
     lacking: Mapping[str, int] = field(default_factory=dict)
     members: frozenset[str] = frozenset()
+    revealed: int = 0
 
 
 def state(
@@ -63,7 +64,17 @@ def state(
     )
     pool = depth_pool(runs, depths)
     sources = [
-        LabelSource(name, KINDS[one.grader], qrels_of(one.grades), None, None, one.lacking, 0, one.members, one.grader)
+        LabelSource(
+            name,
+            KINDS[one.grader],
+            qrels_of(one.grades),
+            None,
+            None,
+            one.lacking,
+            one.revealed,
+            one.members,
+            one.grader,
+        )
         for name, one in labelers.items()
     ]
     gathered = Gathered(config, {grade: str(grade) for grade in range(4)}, True, sources, [], {}, "", {})

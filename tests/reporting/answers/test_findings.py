@@ -11,6 +11,7 @@ from quati_pool.commands.report import State
 from quati_pool.records import Run
 from quati_pool.reporting.answers import findings
 from quati_pool.reporting.answers.report import FINDINGS, opening
+from quati_pool.reporting.explorer import links
 from quati_pool.reporting.formats.document import Details, Link, Listing, Paragraph, Words, plain
 from tests.evaluation.small_qrels import Grades, run_of
 from tests.reporting.answers.made_states import Made, state
@@ -52,6 +53,15 @@ def test_a_sound_collection_has_no_findings_and_the_opening_says_what_was_checke
     (paragraph,) = distrust.blocks
     assert isinstance(paragraph, Paragraph)
     assert plain(paragraph.text).startswith("Nothing that was checked: who graded, the lead of the best system, ")
+
+
+def test_grades_given_after_seeing_a_judges_are_counted_for_whoever_has_most() -> None:
+    made = sound(ana=Made(relevant(), revealed=2), bia=Made(relevant(), revealed=59))
+    (words,) = findings.revealed(made)
+    assert plain(words) == (
+        "59 of the 60 grades of bia were given after seeing a judge's grade, and may follow it."
+    )  # fmt: skip
+    assert hrefs(words) == [links.labeler("bia")]
 
 
 def test_without_grades_or_with_one_labeler_or_without_people() -> None:
