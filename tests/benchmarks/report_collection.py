@@ -17,10 +17,11 @@ import yaml
 # Each labeler's noise and how much more lenient it is than the others.
 JUDGES = {"gpt-4o": (0.5, 0.2), "llama-70b": (0.7, 0.1), "mistral": (0.9, 0.5), "lexical-rules": (1.6, -0.2)}
 PEOPLE = {"ana": (0.4, 0.0), "bia": (0.6, -0.1)}
-WORDS = (  # noqa: SIM905
+_TEXT = (
     "a água que corre pelo vale chega ao mar depois de muitos dias e leva sementes para outras terras onde crescem "
     "plantas novas cujas folhas servem de abrigo a insetos que ninguém contou ainda no Brasil nem em Portugal"
-).split()
+)
+WORDS = _TEXT.split()
 
 # A judge in a file of its own, so that its reasons are stored as those of a model are.
 _JUDGE = """import csv

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
-import quati_pool.reporting
-
-_REPORTING = Path(quati_pool.reporting.__file__).parent
+from quati_pool.reporting.explorer.writing import copy_site
 
 Collection = dict[str, Any]
 QueryData = dict[str, Any]
@@ -18,8 +15,7 @@ Scores = dict[tuple[int, int], list[list[float | None]]]
 
 def site(folder: Path, collection: Collection, queries: list[QueryData], scores: Scores) -> Path:
     """The explorer of these data; returns its page."""
-    shutil.copytree(_REPORTING / "explorer" / "site", folder)
-    shutil.copytree(_REPORTING / "libraries", folder / "libraries")
+    copy_site(folder)
     data = folder / "data"
     data.mkdir()
     (data / "collection.js").write_text(f"explorerData.collection({json.dumps(collection)});\n")

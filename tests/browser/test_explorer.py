@@ -7,23 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from quati_pool.reporting.explorer import links
-from tests.browser.explorer_data import filled, site, small
-from tests.browser.pages import Record, opened
-from tests.reporting.hostile import HOSTILE
+from tests.browser.explorer_data import site, small
+from tests.browser.explorer_pages import asserts_own, cells, go, passages, said
+from tests.browser.pages import opened
 
 pytestmark = pytest.mark.browser
-
-NAMES = ["__proto__", "constructor", "%2F", "#", "?", "a/b?c=d&e#f+g h", "..", "\u2069\u202eout", *HOSTILE]
-
-
-def asserts_own(record: Record, index: Path) -> None:
-    """The explorer asked for its own files alone and had no reason to complain."""
-    own = index.parent.as_uri()
-    assert [url for url in record.requests if not url.startswith((own, "data:"))] == []
-    assert [*record.console, *record.errors, *record.dialogs] == []
 
 
 @pytest.fixture(scope="module")
@@ -31,45 +22,11 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site(tmp_path_factory.mktemp("explorer") / "explore", *small())
 
 
-@pytest.fixture(scope="module")
-def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return site(tmp_path_factory.mktemp("explorer") / "explore", *filled(45))
-
-
 @pytest.fixture
 def page(browser: Browser, index: Path) -> Iterator[Page]:
     with opened(browser, index) as record:
         yield record.page
         asserts_own(record, index)
-
-
-@pytest.fixture
-def long_page(browser: Browser, long: Path) -> Iterator[Page]:
-    with opened(browser, long) as record:
-        yield record.page
-        asserts_own(record, long)
-
-
-def go(page: Page, link: str) -> None:
-    """To one of the report's links, within the page that is open."""
-    address = link.partition("#")[2]
-    page.evaluate("hash => { location.hash = hash; }", f"#{address}")
-    expect(page.locator("#root")).to_have_attribute("data-shown", f"#{address}")
-
-
-def said(page: Page, number: int = 0) -> Locator:
-    return page.locator(".said").nth(number)
-
-
-def passages(page: Page) -> Locator:
-    return page.locator("article.passage .doc")
-
-
-def cells(page: Page, caption: str) -> list[list[str]]:
-    """The rows in sight of the table of this caption."""
-    table = page.locator("table", has=page.locator("caption", has_text=caption))
-    rows = table.locator("tbody tr:visible")
-    return [[text.strip() for text in row.locator("th, td").all_inner_texts()] for row in rows.all()]
 
 
 def test_the_start_counts_pairs_disputes_and_agreement(page: Page) -> None:
@@ -332,95 +289,4 @@ def test_texts_can_be_withheld(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, index) as record:
         go(record.page, links.query("q1"))
         expect(record.page.get_by_text("The texts of this collection are withheld.")).to_have_count(4)
-        asserts_own(record, index)
-
-
-def test_long_tables_fold_and_sort_by_pointer_and_key(long_page: Page) -> None:
-    queries = long_page.locator("table", has_text="Pairs and disagreement by query")
-    rows = queries.locator("tbody tr:visible")
-    expect(rows).to_have_count(10)
-    queries.get_by_role("columnheader", name="Mean difference").click()
-    # The last query alone has a pair that is disputed by 2.
-    expect(rows.first.locator("th")).to_have_text(re.compile("^q44"))
-    expect(rows).to_have_count(10)
-    long_page.get_by_role("button", name="Show all 45 queries").click()
-    expect(rows).to_have_count(45)
-    queries.get_by_role("columnheader", name="Query").focus()
-    long_page.keyboard.press("Enter")
-    expect(rows.first.locator("th")).to_have_text(re.compile("^q0"))
-    rows.nth(30).locator("a").click()
-    expect(long_page.locator("h1")).to_have_text("text31")
-    long_page.go_back()
-    expect(rows).to_have_count(45)
-    expect(queries.get_by_role("columnheader", name="Query")).to_have_attribute("aria-sort", "ascending")
-    expect(rows.nth(30)).to_be_in_viewport()
-
-
-def test_pairs_come_twenty_at_a_time_and_the_way_back_leads_to_the_same(long_page: Page) -> None:
-    go(long_page, links.pairs("labeler0", "labeler1"))
-    expect(said(long_page)).to_have_text(re.compile("^90 pairs"))
-    expect(passages(long_page)).to_have_count(20)
-    # Of the last query, whose second pair has the widest difference.
-    expect(long_page.locator(".of-query").first).to_have_text(re.compile("^q44"))
-    long_page.get_by_role("button", name="Show 20 more").click()
-    expect(passages(long_page)).to_have_count(40)
-    link = long_page.locator(".of-query a").nth(33)
-    text = link.text_content() or ""
-    link.click()
-    expect(long_page.locator("article.marked")).to_have_count(1)
-    long_page.go_back()
-    expect(passages(long_page)).to_have_count(40)
-    again = long_page.locator(".of-query a").nth(33)
-    expect(again).to_have_text(text)
-    expect(again).to_be_in_viewport()
-
-
-def test_hostile_texts_are_only_texts(browser: Browser, tmp_path: Path) -> None:
-    collection, queries, scores = filled(len(NAMES), NAMES)
-    index = site(tmp_path / "explore", collection, queries, scores)
-    with opened(browser, index) as record:
-        page = record.page
-        expect(page.locator("#root")).to_have_attribute("data-shown", "#/")
-        for query in collection["queries"]:
-            # A half of a character cannot be part of an address.
-            if "\ud800" in query["id"]:
-                continue
-            go(page, links.query(query["id"], systems=(NAMES[0], NAMES[1]), by=NAMES[0], doc_id=NAMES[0]))
-            expect(page.locator(".kicker")).not_to_be_empty()
-            expect(passages(page)).to_have_count(2)
-        for link in [
-            links.system(NAMES[2], against=NAMES[3]),
-            links.labeler(NAMES[0], against=NAMES[1]),
-            links.pairs(NAMES[0], NAMES[1]),
-            links.alone(NAMES[0], by=NAMES[0]),
-        ]:
-            go(page, link)
-            expect(page.locator("h1")).not_to_have_text(re.compile("cannot|found"))
-            for summary in page.locator("summary").all():
-                summary.click()
-        go(page, links.START)
-        for name in NAMES:
-            page.locator("#search").fill(name.replace("\x00", "").replace("\ud800", ""))
-        # What is in the page is what the scripts of the site put there.
-        assert page.locator("#root :is(script, style, img, iframe, link, meta, base, svg)").count() == 0
-        assert page.locator("#root :is([onerror], [onclick], [onload], [onmouseover], [onfocus])").count() == 0
-        asserts_own(record, index)
-
-
-@pytest.mark.parametrize("names", [None, NAMES])
-def test_every_page_fits_a_small_window(browser: Browser, tmp_path: Path, names: list[str] | None) -> None:
-    collection, queries, scores = filled(30, names)
-    index = site(tmp_path / "explore", collection, queries, scores)
-    query, system, labeler = (collection[of][0] for of in ("queries", "systems", "labelers"))
-    with opened(browser, index, width=390, scheme="dark") as record:
-        for link in [
-            links.START,
-            links.query(query["id"]),
-            links.system(system["name"]),
-            links.labeler(labeler["name"]),
-            links.pairs(labeler["name"]),
-        ]:
-            go(record.page, link)
-            expect(record.page.locator("h1")).to_be_visible()
-            assert record.page.evaluate("document.documentElement.scrollWidth") <= 390, link
         asserts_own(record, index)

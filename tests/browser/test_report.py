@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from quati_pool.commands.evaluate import Settings, evaluate
@@ -29,13 +30,14 @@ def demo(finished_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return large_collection(tmp_path_factory.mktemp("large") / "large")
-
-
-@pytest.fixture(scope="module")
-def large(collection: Path) -> Path:
-    return report(collection, Listener(), SETTINGS)
+def large(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The report of the large collection, made by the first process of the tests that needs it; not to be changed."""
+    own = tmp_path_factory.getbasetemp()
+    page = (own if worker_id == "master" else own.parent) / "large-report.html"
+    with FileLock(page.with_suffix(".lock")):
+        if not page.exists():
+            report(large_collection(tmp_path_factory.mktemp("large") / "large"), Listener(), SETTINGS).rename(page)
+    return page
 
 
 def leaderboard(page: Page) -> Locator:
@@ -153,10 +155,8 @@ def test_a_filter_leaves_the_rows_that_hold_its_words(browser: Browser, large: P
         expect(record.page.locator("#labels").get_by_role("searchbox")).to_have_count(0)
 
 
-def test_a_table_is_downloaded_as_its_csv_and_latex_unrounded(
-    browser: Browser, large: Path, collection: Path, tmp_path: Path
-) -> None:
-    evaluation = evaluate(collection, settings=SETTINGS)
+def test_a_table_is_downloaded_as_its_csv_and_latex_unrounded(browser: Browser, large: Path, tmp_path: Path) -> None:
+    evaluation = evaluate(large_collection(tmp_path / "large"), settings=SETTINGS)
     table = board_tables(evaluation, evaluation.conditions[0])[0]
     with opened(browser, large) as record:
         for label, text in (("CSV", to_csv(table)), ("LaTeX", to_latex(table))):

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quati_pool.reporting.formats.document import (
-    Details,
-    Document,
-    Figure,
-    Matrices,
-    Matrix,
-    Paragraph,
-    Region,
-    Row,
-    Section,
-)
+from quati_pool.reporting.formats import document
 from quati_pool.reporting.formats.tables import Column, Table
 
 HOSTILE = [
@@ -49,28 +39,28 @@ SVG = (
 )
 
 
-def hostile_document() -> Document:
+def hostile_document() -> document.Document:
     """Each text in each place that takes one."""
     title = " ".join(HOSTILE)
-    return Document(title, title, sections_of(HOSTILE), lang='en" onclick="alert(9)')
+    return document.Document(title, title, sections_of(HOSTILE), lang='en" onclick="alert(9)')
 
 
-def sections_of(texts: Sequence[str]) -> list[Section]:
+def sections_of(texts: Sequence[str]) -> list[document.Section]:
     """A section for each text, with the text in every place that takes one, addresses included."""
     sections = []
     for number, text in enumerate(texts):
         columns = [Column(text), Column(text, 2), Column("none", 2)]
         table = Table(text, columns, [[text, 0.5, None]], text, links={0: [text], 1: [text]})
-        region = Region(0.25, 0.25, 0.5, 0.5, text, text)
-        figure = Figure(SVG, "svg", text, text, f"figures/{number}.svg", [region])
-        matrices = Matrices(text, [text], [Matrix(text, text, [[3]], text, [[text]])], text)
+        region = document.Region(0.25, 0.25, 0.5, 0.5, text, text)
+        figure = document.Figure(SVG, "svg", text, text, f"figures/{number}.svg", [region])
+        matrices = document.Matrices(text, [text], [document.Matrix(text, text, [[3]], text, [[text]])], text)
         blocks = [
-            Paragraph(text),
+            document.Paragraph(text),
             table,
             figure,
             matrices,
-            Row([Paragraph(text), table]),
-            Details(text, [Paragraph(text), table]),
+            document.Row([document.Paragraph(text), table]),
+            document.Details(text, [document.Paragraph(text), table]),
         ]
-        sections.append(Section(f"s{number}", text, blocks))
+        sections.append(document.Section(f"s{number}", text, blocks))
     return sections

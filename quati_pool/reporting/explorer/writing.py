@@ -29,6 +29,7 @@ from quati_pool.text.pluralize import counted
 
 _REPORTING = Path(__file__).parents[1]
 _SITE, _LIBRARIES = _REPORTING / "explorer" / "site", _REPORTING / "libraries"
+_STYLE = _REPORTING / "base.css"
 # A file that no other folder has, by which one that was written here is recognised even without its sidecar.
 _MARK = "data/collection.js"
 
@@ -88,14 +89,20 @@ def save_explorer(data: ExplorerData, folder: Path, listener: Listener) -> bool:
 
 
 def _site_digest() -> str:
-    files = sorted([*_SITE.rglob("*"), *_LIBRARIES.iterdir()])
+    files = sorted([*_SITE.rglob("*"), *_LIBRARIES.iterdir(), _STYLE])
     return digest({str(file.relative_to(_REPORTING)): file_digest(file) for file in files if file.is_file()})
+
+
+def copy_site(folder: Path) -> None:
+    """Copies the pages without their data into ``folder``, which is empty or is not there yet."""
+    shutil.copytree(_SITE, folder, dirs_exist_ok=True)
+    shutil.copytree(_LIBRARIES, folder / _LIBRARIES.name)
+    shutil.copy(_STYLE, folder)
 
 
 def _fill(data: ExplorerData, folder: Path, listener: Listener) -> dict[str, Any]:
     """Writes the pages and their data into an empty folder; returns counts."""
-    shutil.copytree(_SITE, folder, dirs_exist_ok=True)
-    shutil.copytree(_LIBRARIES, folder / _LIBRARIES.name)
+    copy_site(folder)
     parts = folder / "data"
     parts.mkdir()
     ungraded = _write_queries(data, parts, listener)

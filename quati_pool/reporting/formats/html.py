@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import jinja2
 
 _STYLES = ("page.css", "opening.css", "tables.css", "figures.css", "narrow.css", "print.css")
-"""In this order: the later ones change what the earlier ones say."""
+"""In this order, after ``base.css``: the later ones change what the earlier ones say."""
 
 
 def page(document: Document) -> str:
@@ -30,7 +30,8 @@ def page(document: Document) -> str:
     The scripts (tablesort, and ``page.js``) sort, filter and fold tables and mark the place in the contents list; the
     page is complete without them.
     """
-    style, scripts = "\n".join(map(_source, _STYLES)), [_library("tablesort.js"), _source("page.js")]
+    style = "\n".join([_shared("base.css"), *map(_source, _STYLES)])
+    scripts = [_shared("libraries/tablesort.js"), _source("page.js")]
     return (
         _environment()
         .get_template("page.html.j2")
@@ -84,8 +85,9 @@ def _source(name: str) -> str:
     return environment.loader.get_source(environment, name)[0]
 
 
-def _library(name: str) -> str:
-    return (resources.files("quati_pool.reporting") / "libraries" / name).read_text(encoding="utf-8")
+def _shared(path: str) -> str:
+    """A file that the explorer has, too."""
+    return (resources.files("quati_pool.reporting") / path).read_text(encoding="utf-8")
 
 
 def _hash(content: str) -> str:

@@ -65,18 +65,25 @@
     };
   };
 
-  /** Bars that answer to the pointer and lead somewhere when pressed: `{value, title, lines, href}`, in order. What
-      they say must also be in a table, because a picture cannot be read by everybody. */
-  explorer.Bars = ({ bars, axis, label }) => {
+  /** A query's name and text as the title of a tooltip. */
+  const titleOf = (query) => `${words.start(query.id, 40)} ${words.start(query.text, 70)}`;
+
+  /** A bar for each query's difference, `{query, difference}`, in the order of `rows`; the pointer shows `linesOf(row)`,
+      and pressing it leads to `hrefOf(row)`. What bars say must also be in a table, because a picture cannot be read by
+      everybody. A new array of rows is drawn again. */
+  explorer.Bars = ({ model, rows, axis, label, linesOf, hrefOf }) => {
     const canvas = useRef(null);
     const dark = useScheme();
     useEffect(() => {
+      const bars = rows.map((row) => ({
+        value: row.difference,
+        title: titleOf(model.queries[row.query]),
+        lines: linesOf(row),
+        href: hrefOf(row),
+      }));
       const chart = new Chart(canvas.current, settings(bars, axis, colors()));
       return () => chart.destroy();
-    }, [bars, axis, dark]);
+    }, [rows, axis, dark]);
     return html`<div class="chart"><canvas ref=${canvas} role="img" aria-label=${label}></canvas></div>`;
   };
-
-  /** A query's name and text as lines of a tooltip. */
-  explorer.tooltipTitle = (query) => `${words.start(query.id, 40)} ${words.start(query.text, 70)}`;
 })();

@@ -122,19 +122,10 @@
     const names = [a, b].map((labeler) => model.labelers[labeler].name);
     const parameters = [["by", names[0]], ["show", "disputed"]];
     const pairsOf = (query) => routes.build("pairs", null, [["a", names[0]], ["b", names[1]], ["query", model.queries[query].id]]);
-    const bars = useMemo(
-      () =>
-        rows.map((row) => ({
-          value: row.difference,
-          title: explorer.tooltipTitle(model.queries[row.query]),
-          lines: [
-            `mean difference ${words.signed(row.difference, 2)}`,
-            `${words.percent(row.same)} of ${words.counted(row.pairs, "pair")} equal`,
-          ],
-          href: pairsOf(row.query),
-        })),
-      [rows],
-    );
+    const linesOf = (row) => [
+      `mean difference ${words.signed(row.difference, 2)}`,
+      `${words.percent(row.same)} of ${words.counted(row.pairs, "pair")} equal`,
+    ];
     const columns = [
       { heading: "Query", sort: (row) => row.query, cell: ({ query }) => html`<${QueryLink} ...${{ model, query, parameters }} />` },
       { heading: "Pairs of both", number: true, sort: (row) => row.pairs, cell: (row) => html`<a href=${pairsOf(row.query)}>${words.number(row.pairs)}</a>` },
@@ -148,7 +139,12 @@
         <p><a href=${routes.build("pairs", null, [["a", names[0]], ["b", names[1]]])}>The pairs on which they differ most</a></p>
         <${Confusion} ...${{ model, a, b, both }} />
         <h3>By query</h3>
-        <${explorer.Bars} bars=${bars} axis="Mean difference" label="Mean differences by query, sorted; the table below lists them" />
+        <${explorer.Bars}
+          ...${{ model, rows, linesOf }}
+          axis="Mean difference"
+          label="Mean differences by query, sorted; the table below lists them"
+          hrefOf=${(row) => pairsOf(row.query)}
+        />
         <p class="note">
           A bar is a query: above 0 <${Name} text=${names[0]} /> gives the higher grades, below 0 <${Name} text=${names[1]} />. Press it for
           the pairs.

@@ -65,20 +65,11 @@
     const names = [system, against].map((one) => model.systems[one].name);
     const parameters = [...names.map((name) => ["system", name]), ["by", model.labelers[by].name]];
     if (measure > 0) parameters.push(["measure", measureName]);
-    const bars = useMemo(
-      () =>
-        rows.map((row) => ({
-          value: row.difference,
-          title: explorer.tooltipTitle(model.queries[row.query]),
-          lines: [
-            `${words.start(names[0], 30)} ${words.decimals(row.score)}`,
-            `${words.start(names[1], 30)} ${words.decimals(row.other)}`,
-            `difference ${words.signed(row.difference)}`,
-          ],
-          href: routes.build("query", model.queries[row.query].id, parameters),
-        })),
-      [rows, by],
-    );
+    const linesOf = (row) => [
+      `${words.start(names[0], 30)} ${words.decimals(row.score)}`,
+      `${words.start(names[1], 30)} ${words.decimals(row.other)}`,
+      `difference ${words.signed(row.difference)}`,
+    ];
     const score = (place, key) => ({
       heading: html`<${Name} text=${names[place]} />`,
       number: true,
@@ -99,7 +90,12 @@
       <${Outcome} ...${{ model, by, system, against, found }} measure=${measureName} />
       ${rows.length > 0 &&
       html`
-        <${explorer.Bars} bars=${bars} axis=${`Difference in ${measureName}`} label="Differences by query, sorted; the table below lists them" />
+        <${explorer.Bars}
+          ...${{ model, rows, linesOf }}
+          axis=${`Difference in ${measureName}`}
+          label="Differences by query, sorted; the table below lists them"
+          hrefOf=${(row) => routes.build("query", model.queries[row.query].id, parameters)}
+        />
         <p class="note">A bar is a query; press it for the rankings and passages of both systems.</p>
         <${explorer.Table} caption="Differences by query" noun="query" columns=${columns} rows=${rows} />
       `}
