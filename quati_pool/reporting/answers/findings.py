@@ -204,7 +204,7 @@ def revealed(state: State) -> Iterator[Words]:
     """Whose grades were led by a judge's most often."""
     led = max(state.gathered.sources, key=lambda source: source.revealed, default=None)
     if led is not None and led.revealed:
-        grades = f"{led.revealed:,} of the {counted(len(led.qrels), 'grade')}"
+        grades = f"{led.revealed:,} of the {counted(len(led.qrels), 'grade', 'grades')}"
         yield f"{grades} of ", _labeler(led.name), " were given after seeing a judge's grade, and may follow it."
 
 
