@@ -201,12 +201,12 @@ class Measuring(Workspace):
         allow_missing: bool = False,
         settings: Mapping[str, Any] | None = None,
     ) -> Path:
-        """Writes qrels, or the whole collection in another tool's format.
+        """Writes qrels, or the whole collection in another tool's format or as pages to explore.
 
         Args:
-            format: qrels, or beir, hf, doccano, bundle, or a plug-in's format.
+            format: qrels, explorer, or beir, hf, doccano, bundle, or a plug-in's format.
             labeler: Whose grades; for a collection several, the main one first. By default the main labeler's and, for
-                a collection, those of its peers.
+                a collection, those of its peers; everybody's for the explorer.
             output: The file or folder; by default ``qrels/<labeler>.qrels`` or ``exports/<format>``.
             allow_missing: Whether to leave pairs without a grade out, as unjudged.
             settings: Parameters of the format.
@@ -220,9 +220,17 @@ class Measuring(Workspace):
         """
         from quati_pool.commands.export.collection import export
         from quati_pool.commands.export.qrels import export_qrels
+        from quati_pool.reporting.explorer.writing import export_explorer
 
         labelers, path = several(labeler), path_or_none(output)
         with listener(self.progress) as shown:
+            if format == "explorer":
+                if settings or allow_missing:
+                    raise ConfigError(
+                        "the explorer has no settings and shows pairs without a grade as such; leave settings and "
+                        "allow_missing out"
+                    )
+                return export_explorer(self.path, shown, labelers, path).parent
             if format != "qrels":
                 parameters = dict(settings or {})
                 return export(

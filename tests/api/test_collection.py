@@ -298,22 +298,19 @@ def test_exports_and_the_report_are_those_of_the_command(changeable: qp.Collecti
     rows = [line.split() for line in qrels.read_text(encoding="utf-8").splitlines()]
     frame = changeable.qrels("lexical")
     assert [(row[0], row[2], int(row[3])) for row in rows] == list(frame.itertuples(index=False, name=None))
-    beir = changeable.export("beir", labeler=["sample-gold", "lexical"], output=tmp_path / "api")
-    cli(
-        "export",
-        "beir",
-        "--labeler",
-        "sample-gold",
-        "--labeler",
-        "lexical",
-        "-c",
-        changeable.path,
-        "-o",
-        tmp_path / "cli",
-    )
-    files = {path.relative_to(beir) for path in beir.rglob("*") if path.is_file()}
-    assert files == {path.relative_to(tmp_path / "cli") for path in (tmp_path / "cli").rglob("*") if path.is_file()}
-    assert all((beir / path).read_bytes() == (tmp_path / "cli" / path).read_bytes() for path in files)
+    both = ["sample-gold", "lexical"]
+    for form in ("beir", "explorer"):
+        made, expected = (
+            changeable.export(form, labeler=both, output=tmp_path / form),
+            tmp_path / f"{form} of the command",
+        )
+        named = [part for name in both for part in ("--labeler", name)]
+        assert cli("export", form, *named, "-c", changeable.path, "-o", expected).status == 0
+        files = {path.relative_to(made) for path in made.rglob("*") if path.is_file()}
+        assert files == {path.relative_to(expected) for path in expected.rglob("*") if path.is_file()}
+        assert all((made / path).read_bytes() == (expected / path).read_bytes() for path in files)
+    with pytest.raises(qp.QuatiPoolError, match="the explorer has no settings"):
+        changeable.export("explorer", allow_missing=True)
     with pytest.raises(qp.QuatiPoolError, match="qrels are of one labeler and have no settings"):
         changeable.export("qrels", labeler=["sample-gold", "lexical"])
     page = changeable.report(draws=DRAWS, output=tmp_path / "report")

@@ -335,11 +335,12 @@ def test_reports_and_exports_that_are_older_than_the_labels(cli: Cli, tiny: Path
         assert cli(command).status == 0
     for name in ("qrels", "beir"):
         assert cli("export", name, "--labeler", "ana", "--allow-missing").status == 0
+    assert cli("export", "explorer", "--labeler", "ana").status == 0
     found = looked(cli)
     assert found["next"] is None
     assert {one["path"]: one["current"] for one in found["outputs"]} == {
         "reports/agreement.json": True, "reports/evaluation.json": True, "reports/report.html": True,
-        "exports/beir": True, "qrels/ana.qrels": True,
+        "exports/beir": True, "exports/explorer": True, "qrels/ana.qrels": True,
     }  # fmt: skip
     config = load_config(tiny / "pool.yaml")
     with Store.open(None, tiny) as store:
@@ -362,9 +363,25 @@ def test_reports_and_exports_that_are_older_than_the_labels(cli: Cli, tiny: Path
     }
     assert why["qrels/ana.qrels"] == "holds other grades than ana has now"
     assert why["exports/beir"] == "holds other grades than there are now"
+    assert why["exports/explorer"] == "1 label is newer"
     assert walk(cli) == [
-        "agree", "evaluate", "report", "export beir --labeler ana", "export qrels --labeler ana",
+        "agree", "evaluate", "report", "export explorer --labeler ana", "export beir --labeler ana",
+        "export qrels --labeler ana",
     ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_an_explorer_is_no_export_of_grades_and_is_of_one_pool_yaml(cli: Cli, tiny: Path, sketched: None) -> None:
+    (tiny / "ana.qrels").write_text("q1 0 d1 2\nq1 0 d3 0\nq2 0 d2 3\n", encoding="utf-8")
+    assert cli("build").status == 0
+    assert cli("import", "ana=ana.qrels").status == 0
+    assert cli("export", "explorer").status == 0
+    assert walk(cli) == ["evaluate", "report", "export qrels --labeler ana"]
+    text = (tiny / "pool.yaml").read_text(encoding="utf-8")
+    (tiny / "pool.yaml").write_text(f"{text}release: {{texts: false}}\n", encoding="utf-8")
+    assert {one["path"]: one["why"] for one in looked(cli)["outputs"]}[
+        "exports/explorer"
+    ] == "pool.yaml was changed since"
 
 
 @pytest.mark.slow

@@ -86,13 +86,15 @@ def _exports(state: WorkspaceState) -> Iterator[NextStep]:
         if one.why is not None:
             yield NextStep(_allowing(state, one), f"{one.path.name}: {one.why}")
     chosen = _exported(state)
-    if not exports and chosen is not None:
+    if chosen is not None and all(one.command[1] == "explorer" for one in exports):
         missing = ("--allow-missing",) if chosen.coverage.pending else ()
         yield NextStep(("export", "qrels", "--labeler", chosen.name, *missing), "nothing was exported yet")
 
 
 def _allowing(state: WorkspaceState, output: OutputState) -> tuple[str, ...]:
-    """The command of an export; it leaves pairs out where its labelers lack grades."""
+    """The command of an export; but for the explorer, it leaves pairs out where its labelers lack grades."""
+    if output.command[1] == "explorer":
+        return output.command
     pending = any(one.coverage.pending for one in state.labels.labelers if one.name in output.command)
     return (*output.command, "--allow-missing") if pending else output.command
 

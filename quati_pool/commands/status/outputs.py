@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from quati_pool.commands.export.labelers import choose_labelers
 from quati_pool.commands.status.labelers import LabelStates
@@ -38,9 +38,10 @@ class OutputState:
 
 
 class _Now:
-    """The hashes of the pool and of the runs that are there."""
+    """The hashes of pool.yaml, and of the pool and the runs that are there."""
 
     def __init__(self, config: PoolConfig) -> None:
+        self.config = file_digest(config.path)
         self.workspace = Workspace(config.folder)
         self.pool = _digest(self.workspace.pool)
         self.runs = {tag: sha for tag in config.systems if (sha := _digest(self.workspace.run(tag)))}
@@ -50,33 +51,42 @@ def _digest(path: Path) -> str | None:
     return file_digest(path) if unfinished(path) is None else None
 
 
-def report_metas(config: PoolConfig) -> dict[str, Mapping[str, Any]]:
-    """What the sidecars of the workspace's reports say they were computed from, by command."""
+class Computed(NamedTuple):
+    """A report or an explorer: what writes it again, and what its sidecar says it was computed from."""
+
+    path: Path
+    command: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+
+def computed(config: PoolConfig) -> list[Computed]:
+    """The workspace's reports and its exported explorer."""
     workspace = Workspace(config.folder)
-    found: dict[str, Mapping[str, Any]] = {}
+    found = []
     for command, name in REPORTS.items():
         meta = read_meta(workspace.report(name))
         if meta is not None:
             settings = meta["key"].get("settings")
-            found[command] = settings if isinstance(settings, dict) else {}
+            found.append(Computed(workspace.report(name), (command,), settings if isinstance(settings, dict) else {}))
+    path = workspace.export("explorer")
+    meta = read_meta(path) if path.is_dir() else None
+    if meta is not None and "format" not in meta["key"]:
+        named = [part for name in meta["key"].get("named", ()) for part in ("--labeler", name)]
+        found.append(Computed(path, ("export", "explorer", *named), meta["key"]))
     return found
 
 
-def seqs(metas: Mapping[str, Mapping[str, Any]]) -> list[int]:
-    """The seqs of the last labels that the reports were computed from."""
-    return [seq for settings in metas.values() if isinstance(seq := settings.get("state"), int)]
+def seqs(found: Sequence[Computed]) -> list[int]:
+    """The seqs of the last labels that they were computed from."""
+    return [seq for one in found if isinstance(seq := one.settings.get("state"), int)]
 
 
-def report_states(config: PoolConfig, metas: Mapping[str, Mapping[str, Any]], labels: LabelStates) -> list[OutputState]:
-    """The reports that are there, each compared with the labels, the pool and the runs that there are now."""
+def computed_states(config: PoolConfig, found: Sequence[Computed], labels: LabelStates) -> list[OutputState]:
+    """The reports and the explorer, each compared with the labels, the pool and the runs that there are now."""
     now = _Now(config)
     filed = config.labels.files
     versions = {one.name: one.version for one in labels.labelers if one.graded or one.name in filed}
-    folder = now.workspace.report("")
-    return [
-        OutputState(folder / REPORTS[command], (command,), _older(settings, labels, versions, now))
-        for command, settings in metas.items()
-    ]
+    return [OutputState(one.path, one.command, _older(one.settings, labels, versions, now)) for one in found]
 
 
 def _older(settings: Mapping[str, Any], labels: LabelStates, versions: Mapping[str, Any], now: _Now) -> str | None:
@@ -85,12 +95,14 @@ def _older(settings: Mapping[str, Any], labels: LabelStates, versions: Mapping[s
         return "does not say which labels it is of"
     if labels.newer.get(seq):
         return counted(labels.newer[seq], "label is newer", "labels are newer")
-    if settings.get("labelers") != versions:
+    if settings.get("labelers") != {name: versions.get(name) for name in settings.get("named") or versions}:
         return "is of other labelers, or of other versions of them"
     if settings.get("pool") != now.pool:
         return "is of another pool"
     if any(runs != now.runs for runs in settings.get("runs", {}).values()):
         return "is of other runs"
+    if settings.get("config", now.config) != now.config:
+        return "pool.yaml was changed since"
     return None
 
 
@@ -137,7 +149,7 @@ def _exports(config: PoolConfig, store: Store | None, now: _Now) -> Iterator[Out
 
 
 def _other_collection(config: PoolConfig, store: Store | None, key: Mapping[str, Any], now: _Now) -> str | None:
-    if key["config"] != file_digest(config.path):
+    if key["config"] != now.config:
         return "pool.yaml was changed since"
     if key["pool"] != now.pool or key["runs"] != now.runs:
         return "is of another pool or of other runs"

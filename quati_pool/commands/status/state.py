@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from quati_pool.commands.status.labelers import LabelStates, label_states
-from quati_pool.commands.status.outputs import OutputState, export_states, report_metas, report_states, seqs
+from quati_pool.commands.status.outputs import OutputState, computed, computed_states, export_states, seqs
 from quati_pool.commands.status.systems import BuiltParts, PoolState, SystemState
 from quati_pool.commands.validate.pool import validate_pool
 from quati_pool.errors import QuatiPoolError
@@ -93,9 +93,9 @@ def _labelled(config: PoolConfig) -> tuple[LabelStates, Sequence[OutputState], s
 
 
 def _read(config: PoolConfig, store: Store | None) -> tuple[LabelStates, Sequence[OutputState]]:
-    metas = report_metas(config)
-    labels = label_states(config, store, seqs(metas))
-    return labels, [*report_states(config, metas, labels), *export_states(config, store)]
+    found = computed(config)
+    labels = label_states(config, store, seqs(found))
+    return labels, [*computed_states(config, found, labels), *export_states(config, store)]
 
 
 def _blocked(config: PoolConfig) -> dict[str, str]:

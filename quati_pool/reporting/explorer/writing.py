@@ -45,7 +45,7 @@ def export_explorer(
     the workspace's exports; returns the path of its first page."""
     with opened(config_path, settings or Settings(), listener=listener, names=names) as state:
         folder = output or Workspace(state.config.folder).export("explorer")
-        save_explorer(ExplorerData(state, state.config.release.texts, report=False), folder, listener)
+        save_explorer(ExplorerData(state, state.config.release.texts, False, names), folder, listener)
     return folder / "index.html"
 
 
@@ -53,6 +53,7 @@ def explorer_key(data: ExplorerData) -> dict[str, Any]:
     """What an explorer's files depend on, for its sidecar."""
     return {
         **data.state.key,
+        **({"named": list(data.named)} if data.named else {}),
         "texts": data.texts,
         "report": data.report,
         "measures": list(data.measures),

@@ -73,6 +73,7 @@
       everybody. A new array of rows is drawn again. */
   explorer.Bars = ({ model, rows, axis, label, linesOf, hrefOf }) => {
     const canvas = useRef(null);
+    const [problem, setProblem] = useState(null);
     const dark = useScheme();
     useEffect(() => {
       const bars = rows.map((row) => ({
@@ -81,9 +82,23 @@
         lines: linesOf(row),
         href: hrefOf(row),
       }));
-      const chart = new Chart(canvas.current, settings(bars, axis, colors()));
-      return () => chart.destroy();
+      let chart = null;
+      let gone = false;
+      const draw = async () => {
+        try {
+          const Chart = await explorer.chartLibrary();
+          if (!gone) chart = new Chart(canvas.current, settings(bars, axis, colors()));
+        } catch (error) {
+          setProblem(error.message);
+        }
+      };
+      draw();
+      return () => {
+        gone = true;
+        chart?.destroy();
+      };
     }, [rows, axis, dark]);
+    if (problem) return html`<p role="alert">${problem}</p>`;
     return html`<div class="chart"><canvas ref=${canvas} role="img" aria-label=${label}></canvas></div>`;
   };
 })();

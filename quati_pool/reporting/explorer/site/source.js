@@ -11,23 +11,34 @@
     scores: (labeler, measure, data) => received.set(`scores-${labeler}-${measure}`, data),
   };
 
-  const load = (folder, name) =>
-    new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      const file = `${folder}${name}.js`;
-      script.src = file;
-      script.onload = () => {
-        script.remove();
-        if (received.has(name)) resolve(received.get(name));
-        else reject(new Error(`The file ${file} is damaged.`));
-        received.delete(name);
-      };
-      script.onerror = () => {
-        script.remove();
-        reject(new Error(`The file ${file} cannot be read.`));
-      };
-      document.head.append(script);
+  const run = (file) => {
+    const script = document.createElement("script");
+    script.src = file;
+    const loaded = new Promise((resolve, reject) => {
+      script.onload = resolve;
+      script.onerror = () => reject(new Error(`The file ${file} cannot be read.`));
     });
+    document.head.append(script);
+    return loaded.finally(() => script.remove());
+  };
+
+  const load = async (folder, name) => {
+    const file = `${folder}${name}.js`;
+    await run(file);
+    if (!received.has(name)) throw new Error(`The file ${file} is damaged.`);
+    const found = received.get(name);
+    received.delete(name);
+    return found;
+  };
+
+  let chart = null;
+
+  /** The class Chart, of a library that takes longer to start than all others together, and which few pages need. */
+  explorer.chartLibrary = async () => {
+    chart ??= run("libraries/chart.js");
+    await chart;
+    return Chart;
+  };
 
   /** A source of data, each of whose functions returns a promise: of the collection, of a query's rankings and
       passages, of the scores under a labeler by a measure (all by number). This one reads the files in `folder`. */
