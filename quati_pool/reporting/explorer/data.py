@@ -34,13 +34,11 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 @dataclass(frozen=True, eq=False)
 class ExplorerData:
     """The data of one state. ``texts``: whether to include the passages' texts, and the reasons and notes of labelers,
-    which may quote them. ``report``: whether the explorer is next to a report, to which its pages lead back. ``named``:
-    the labelers that were asked for by name, none for all."""
+    which may quote them. ``report``: whether the explorer is next to a report, to which its pages lead back."""
 
     state: State
     texts: bool
     report: bool
-    named: Sequence[str] = ()
 
     @cached_property
     def query_ids(self) -> list[str]:

@@ -45,20 +45,26 @@ def export_explorer(
     the workspace's exports; returns the path of its first page."""
     with opened(config_path, settings or Settings(), listener=listener, names=names) as state:
         folder = output or Workspace(state.config.folder).export("explorer")
-        save_explorer(ExplorerData(state, state.config.release.texts, False, names), folder, listener)
+        save_explorer(ExplorerData(state, state.config.release.texts, report=False), folder, listener)
     return folder / "index.html"
 
 
 def explorer_key(data: ExplorerData) -> dict[str, Any]:
     """What an explorer's files depend on, for its sidecar."""
+    state, config = data.state, data.state.config
+    queries = config.folder / config.queries.path
     return {
-        **data.state.key,
-        **({"named": list(data.named)} if data.named else {}),
+        **state.key,
+        # Where all labelers are files, or nobody graded, the results do not depend on pool and runs, but pages do.
+        "pool": file_digest(state.grading.pool),
+        "rankings": dict(state.runs.digests) if state.runs else {},
         "texts": data.texts,
         "report": data.report,
-        "measures": list(data.measures),
-        "config": file_digest(data.state.config.path),
-        "texts_of_queries": digest([asdict(query) for query in data.queries]),
+        "settings": {**asdict(state.settings), "measures": list(data.measures)},
+        "named": list(state.gathered.named),
+        "order": data.labelers,
+        "config": file_digest(config.path),
+        "queries_file": file_digest(queries) if queries.exists() else None,
         "site": _site_digest(),
     }
 
