@@ -336,6 +336,9 @@ def test_reports_and_exports_that_are_older_than_the_labels(cli: Cli, tiny: Path
     for name in ("qrels", "beir"):
         assert cli("export", name, "--labeler", "ana", "--allow-missing").status == 0
     assert cli("export", "explorer", "--labeler", "ana").status == 0
+    (tiny / "reports" / "explore.meta.json").rename(tiny / "hidden.json")
+    assert looked(cli)["next"]["why"] == "report.html: its explorer: was not finished"
+    (tiny / "hidden.json").rename(tiny / "reports" / "explore.meta.json")
     found = looked(cli)
     assert found["next"] is None
     assert {one["path"]: one["current"] for one in found["outputs"]} == {

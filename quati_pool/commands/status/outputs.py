@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,7 +86,10 @@ def computed_states(config: PoolConfig, found: Sequence[Computed], labels: Label
     now = _Now(config)
     filed = config.labels.files
     versions = {one.name: one.version for one in labels.labelers if one.graded or one.name in filed}
-    return [OutputState(one.path, one.command, _older(one.settings, labels, versions, now)) for one in found]
+    states = [OutputState(one.path, one.command, _older(one.settings, labels, versions, now)) for one in found]
+    explorer = unfinished(now.workspace.report("explore"))
+    lacking = explorer and f"its explorer: {explorer}"
+    return [replace(one, why=lacking) if one.command == ("report",) and one.why is None else one for one in states]
 
 
 def _older(settings: Mapping[str, Any], labels: LabelStates, versions: Mapping[str, Any], now: _Now) -> str | None:
