@@ -134,6 +134,8 @@ def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Call
             for file in sorted(partial.rglob("*")):
                 sync(file)
             sync(partial)
+            # With the sidecar of the old folder, the new one would look as if somebody had changed it.
+            sidecar(path).unlink(missing_ok=True)
             # A folder cannot be renamed onto another; processes with open files of the old one can still read them.
             if path.exists():
                 os.replace(path, old)

@@ -24,6 +24,7 @@ from quati_pool.project.events import Listener
 from quati_pool.registry import EXPORTS
 from quati_pool.release.manifest import verify
 from tests.cli.conftest import Cli, Done
+from tests.commands.killing import Driver, driving
 from tests.commands.small_collection import ROOT, environment
 from tests.patience import PATIENCE
 from tests.plugin_package import write_dist_info
@@ -688,34 +689,17 @@ def test_a_broken_format_fails_alone_with_its_name(workspace: Path, plugins: Non
 # ---- interrupted
 
 
-class Driver:
-    """Runs exports in forked processes that break off at a chosen writing event."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def export(self, folder: Path, *arguments: str, **break_off: Any) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        command = ["export", "beir", "-c", str(folder / "pool.yaml"), "-o", str(folder / "out"), *LABELERS, *arguments]
-        self._process.stdin.write(json.dumps({"arguments": command, "folder": str(folder), **break_off}) + "\n")
-        self._process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
-        return answer
+def export_by(driver: Driver, folder: Path, *arguments: str, **break_off: Any) -> dict[str, Any]:
+    """An export that breaks off at a chosen writing event."""
+    usual = ("export", "beir", "-c", folder / "pool.yaml", "-o", folder / "out", *LABELERS)
+    return driver.run(folder, *usual, *arguments, **break_off)
 
 
 @pytest.fixture
 def driver() -> Iterator[Driver]:
-    # What each fork would import again.
-    modules = (
-        "quati_pool.commands.export.collection, quati_pool.release.beir, alembic.command, sqlalchemy.dialects.sqlite"
-    )
-    start = f"import runpy, {modules}; runpy.run_module('tests.commands.killing_driver', run_name='__main__')"
-    command = [sys.executable, "-c", start]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield Driver(process)
+    modules = ("quati_pool.commands.export.collection", "quati_pool.release.beir")
+    with driving(*modules, "alembic.command", "sqlalchemy.dialects.sqlite") as started:
+        yield started
 
 
 @pytest.mark.kill
@@ -725,17 +709,17 @@ def test_killed_at_any_event_an_export_ends_as_an_unbroken_one(workspace: Path, 
         os.utime(file, (1_700_000_000, 1_700_000_000))
     shutil.rmtree(workspace / "out", ignore_errors=True)
     # What an export remembers of its inputs is written once.
-    assert driver.export(workspace)["status"] == 0
+    assert export_by(driver, workspace)["status"] == 0
     for before in ((), ("--set", "split=dev")):
 
         def start(before: tuple[str, ...] = before) -> None:
             shutil.rmtree(workspace / "out", ignore_errors=True)
             (workspace / "out.meta.json").unlink(missing_ok=True)
             if before:
-                assert driver.export(workspace, *before)["status"] == 0
+                assert export_by(driver, workspace, *before)["status"] == 0
 
         start()
-        whole = driver.export(workspace)
+        whole = export_by(driver, workspace)
         assert whole["status"] == 0, whole["stderr"]
         expected = contents(workspace / "out")
         assert "qrels/test.tsv" in expected
@@ -746,11 +730,11 @@ def test_killed_at_any_event_an_export_ends_as_an_unbroken_one(workspace: Path, 
         chosen = sorted({own[len(own) // 2], *(n for n in own if not events[n].startswith(("open", "sync")))})
         for number in chosen:
             start()
-            broken = driver.export(workspace, at=number)
+            broken = export_by(driver, workspace, at=number)
             assert broken["status"] == -9, (events[number], broken["stderr"])
-            again = driver.export(workspace)
+            again = export_by(driver, workspace)
             assert again["status"] == 0, (events[number], again["stderr"])
             assert contents(workspace / "out") == expected
             left = [path.name for path in workspace.iterdir() if path.name.startswith((".partial-", ".old-"))]
             assert left == [], events[number]
-        assert driver.export(workspace)["stderr"].endswith("out is up to date\n")
+        assert export_by(driver, workspace)["stderr"].endswith("out is up to date\n")

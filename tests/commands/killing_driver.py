@@ -94,7 +94,8 @@ def child(command: dict[str, Any], out: int, err: int, report: int) -> None:
     os.dup2(err, 2)
     if "limit" in command:
         resource.setrlimit(resource.RLIMIT_FSIZE, (command["limit"], command["limit"]))
-    build_figures.heat_map = sketch
+    if command["arguments"][0] == "build":
+        build_figures.heat_map = sketch
     Writing(Path(command["folder"]), command.get("at"), command.get("deed", "kill"), report).watch()
     sys.argv = ["quati-pool", *command["arguments"]]
     try:

@@ -11,12 +11,11 @@ import re
 import resource
 import shutil
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import psutil
@@ -27,8 +26,8 @@ from quati_pool.files.artifacts import stale
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
+from tests.commands.killing import KILLED, Driver, driving
 from tests.commands.small_collection import (
-    ROOT,
     SYSTEMS,
     command,
     config,
@@ -47,37 +46,16 @@ from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.kill
 
-KILLED = -9
-Answer = dict[str, Any]
 
-
-class Driver:
-    """Asks the driver for builds of one folder after another."""
-
-    def __init__(self, pipe_in: IO[str], pipe_out: IO[str]) -> None:
-        self._in, self._out = pipe_in, pipe_out
-
-    def build(self, folder: Path, **break_off: Any) -> Answer:
-        request = {
-            "arguments": ["build", "-c", str(folder / "pool.yaml")],
-            "folder": str(folder),
-            **break_off,
-        }
-        self._in.write(json.dumps(request) + "\n")
-        self._in.flush()
-        answer: Answer = json.loads(self._out.readline())
-        return answer
+def build_by(driver: Driver, folder: Path, **break_off: Any) -> dict[str, Any]:
+    """A build that breaks off at a chosen writing event."""
+    return driver.run(folder, "build", "-c", folder / "pool.yaml", **break_off)
 
 
 @pytest.fixture(scope="module")
 def driver() -> Iterator[Driver]:
-    arguments = [sys.executable, "-m", "tests.commands.killing_driver"]
-    with subprocess.Popen(
-        arguments, cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        yield Driver(process.stdin, process.stdout)
+    with driving() as started:
+        yield started
 
 
 @pytest.fixture
@@ -116,7 +94,7 @@ def done_so_far(folder: Path) -> dict[Path, int]:
 
 def finishes_as_unbroken(driver: Driver, folder: Path, expected: dict[str, bytes]) -> None:
     before = done_so_far(folder)
-    answer = driver.build(folder)
+    answer = build_by(driver, folder)
     assert answer["status"] == 0, answer["stderr"]
     assert products(folder) == expected
     assert not leftovers(folder)
@@ -125,7 +103,7 @@ def finishes_as_unbroken(driver: Driver, folder: Path, expected: dict[str, bytes
 
 def test_killed_at_every_writing_step(driver: Driver, make_folder: Callable[[], Path], finished: Path) -> None:
     expected = products(finished)
-    whole = driver.build(make_folder())
+    whole = build_by(driver, make_folder())
     assert whole["status"] == 0, whole["stderr"]
     events = whole["events"]
     kinds: dict[str, int] = {}
@@ -137,7 +115,7 @@ def test_killed_at_every_writing_step(driver: Driver, make_folder: Callable[[], 
     chosen = sorted({*kinds.values(), *range(0, len(events), 100), len(events) - 1})
     for number in chosen:
         folder = make_folder()
-        broken = driver.build(folder, at=number, deed="kill")
+        broken = build_by(driver, folder, at=number, deed="kill")
         assert broken["status"] == KILLED, (number, events[number])
         assert broken["events"] == events[: number + 1]
         finishes_as_unbroken(driver, folder, expected)
@@ -152,7 +130,7 @@ def test_killed_again_and_again_the_work_advances(
         builds += 1
         done = done_so_far(folder)
         # Far enough to finish the longest piece of work, an index.
-        broken = driver.build(folder, at=45, deed="kill")
+        broken = build_by(driver, folder, at=45, deed="kill")
         if broken["status"] == 0:
             break
         assert done.items() <= done_so_far(folder).items()
@@ -164,13 +142,13 @@ def test_killed_while_an_artifact_is_built_again(
     driver: Driver, make_folder: Callable[[], Path], finished: Path
 ) -> None:
     folder = make_folder()
-    driver.build(folder)
+    build_by(driver, folder)
     (folder / "runs" / "rrf.trec.gz").write_bytes(b"edited")
     (folder / "pool.jsonl.gz").unlink()
-    events = driver.build(Path(shutil.copytree(folder, folder.with_name("counted"))))["events"]
+    events = build_by(driver, Path(shutil.copytree(folder, folder.with_name("counted"))))["events"]
     for number in range(len(events)):
         copy = Path(shutil.copytree(folder, folder.with_name(f"copy-{number}")))
-        assert driver.build(copy, at=number, deed="kill")["status"] == KILLED
+        assert build_by(driver, copy, at=number, deed="kill")["status"] == KILLED
         finishes_as_unbroken(driver, copy, products(finished))
 
 
@@ -257,7 +235,7 @@ def test_a_full_disk_is_one_line_and_the_next_build_goes_on(
     driver: Driver, make_folder: Callable[[], Path], finished: Path
 ) -> None:
     expected = products(finished)
-    events = driver.build(make_folder())["events"]
+    events = build_by(driver, make_folder())["events"]
     # Each operation once in each folder.
     chosen: dict[str, int] = {}
     for number, event in enumerate(events):
@@ -265,7 +243,7 @@ def test_a_full_disk_is_one_line_and_the_next_build_goes_on(
             chosen.setdefault(re.sub(r"\.partial-.*|[^/ ]*$", "", event), number)
     for number in chosen.values():
         folder = make_folder()
-        broken = driver.build(folder, at=number, deed="full")
+        broken = build_by(driver, folder, at=number, deed="full")
         assert broken["status"] == 1, (events[number], broken["stderr"])
         assert is_one_line_of_error(broken["stderr"]), broken["stderr"]
         assert broken["stderr"].endswith(
@@ -295,7 +273,7 @@ def test_a_file_that_may_not_grow(
 ) -> None:
     """A real failure of a real write, in pyarrow, numpy, gzip and text files."""
     folder = make_folder()
-    driver.build(folder)
+    build_by(driver, folder)
     path = folder / missing
     if path.is_dir():
         shutil.rmtree(path)
@@ -307,7 +285,7 @@ def test_a_file_that_may_not_grow(
             if not run.name.startswith("theirs."):
                 run.unlink()
         shutil.rmtree(folder / "cache" / "candidates")
-    broken = driver.build(folder, limit=limit)
+    broken = build_by(driver, folder, limit=limit)
     assert broken["status"] == 1, broken["stderr"]
     assert is_one_line_of_error(broken["stderr"]), broken["stderr"]
     last = broken["stderr"].splitlines()[-1]
@@ -418,10 +396,10 @@ def test_a_build_waits_for_who_makes_the_same_run_and_says_so(tmp_path: Path) ->
 
 def test_the_lock_of_a_killed_build_holds_nobody_up(driver: Driver, make_folder: Callable[[], Path]) -> None:
     folder = make_folder()
-    broken = driver.build(folder, at=60, deed="kill")
+    broken = build_by(driver, folder, at=60, deed="kill")
     assert broken["status"] == KILLED
     assert list(folder.glob("cache/locks/*.holder"))
-    answer = driver.build(folder)
+    answer = build_by(driver, folder)
     assert answer["status"] == 0
     assert "waiting" not in answer["stderr"]
     assert not list(folder.glob("cache/locks/*.holder"))
