@@ -24,18 +24,19 @@ def page() -> None:
     style, title = Markup(theme.asset("lead.css")), context.say("app.explorer")
     html.draw(html.fill('<style>{style}</style><h1 class="page">{title}</h1>', style=style, title=title))
     explorer(context.session(), context.token(), _PATIENCE, older=_FRESH)
-    _state()
+    _state(len(blinded(context.session(), context.token())))
 
 
 @st.fragment(run_every=_AGAIN)
-def _state() -> None:
+def _state(hidden: int) -> None:
+    """Draws the link, and how many pairs are ``hidden``, which is not counted at each run."""
     with error_notices.guarded():
         older = 0.0 if st.session_state.pop(_NOW, False) else float("inf")
         latest = explorer(context.session(), context.token(), older=older)
         if latest.problem is not None:
             error_notices.notice(_say("failed", problem=latest.problem))
         if latest.value is not None:
-            _link(latest.value)
+            _link(latest.value, hidden)
         _made(latest)
 
 
@@ -43,8 +44,7 @@ def _say(key: str, **values: object) -> str:
     return context.say(f"explorer.{key}", **values)
 
 
-def _link(written: Snapshot) -> None:
-    hidden = len(blinded(context.session(), context.token()))
+def _link(written: Snapshot, hidden: int) -> None:
     what = _say("what", queries=context.number(len(written.query_ids)), pairs=context.number(len(written.pairs)))
     link = html.fill('<a class="go" href="{address}" target="_blank">{open}</a>', address=address(), open=_say("open"))
     shut = _say("hidden", count=hidden) if hidden else _say("nothing_hidden")

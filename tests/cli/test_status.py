@@ -380,11 +380,19 @@ def test_an_explorer_is_no_export_of_grades_and_is_of_one_pool_yaml(cli: Cli, ti
     assert cli("import", "ana=ana.qrels").status == 0
     assert cli("export", "explorer").status == 0
     assert walk(cli) == ["evaluate", "report", "export qrels --labeler ana"]
+    [queries] = tiny.glob("queries.*")
+    former = queries.read_bytes()
+    queries.write_bytes(former.replace(b"ferry", b"boat"))
+    why = {one["path"]: one["why"] for one in looked(cli)["outputs"]}
+    assert why["exports/explorer"] == "is of other queries"
+    assert why["reports/report.html"] == "its explorer: is of other queries"
+    queries.write_bytes(former)
     text = (tiny / "pool.yaml").read_text(encoding="utf-8")
     (tiny / "pool.yaml").write_text(f"{text}release: {{texts: false}}\n", encoding="utf-8")
-    assert {one["path"]: one["why"] for one in looked(cli)["outputs"]}[
-        "exports/explorer"
-    ] == "pool.yaml was changed since"
+    why = {one["path"]: one["why"] for one in looked(cli)["outputs"]}
+    assert why["exports/explorer"] == "pool.yaml was changed since"
+    # Its folder still holds the texts.
+    assert why["reports/report.html"] == "its explorer: pool.yaml was changed since"
 
 
 @pytest.mark.slow

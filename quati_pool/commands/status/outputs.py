@@ -38,9 +38,12 @@ class OutputState:
 
 
 class _Now:
-    """The hashes of pool.yaml, and of the pool and the runs that are there."""
+    """The hashes of pool.yaml and the queries, and of the pool and the runs that are there."""
 
     def __init__(self, config: PoolConfig) -> None:
+        self.filed = config.labels.files
+        queries = config.folder / config.queries.path
+        self.queries = file_digest(queries) if queries.exists() else None
         self.config = file_digest(config.path)
         self.workspace = Workspace(config.folder)
         self.pool = _digest(self.workspace.pool)
@@ -82,30 +85,40 @@ def seqs(found: Sequence[Computed]) -> list[int]:
 
 
 def computed_states(config: PoolConfig, found: Sequence[Computed], labels: LabelStates) -> list[OutputState]:
-    """The reports and the explorer, each compared with the labels, the pool and the runs that there are now."""
+    """The reports and the explorer, each compared with the labels, the pool and the runs that there are now. The
+    explorer next to the report is part of it."""
     now = _Now(config)
-    filed = config.labels.files
-    versions = {one.name: one.version for one in labels.labelers if one.graded or one.name in filed}
-    states = [OutputState(one.path, one.command, _older(one.settings, labels, versions, now)) for one in found]
-    explorer = unfinished(now.workspace.report("explore"))
-    lacking = explorer and f"its explorer: {explorer}"
+    states = [OutputState(one.path, one.command, _older(one.settings, labels, now)) for one in found]
+    path = now.workspace.report("explore")
+    meta = read_meta(path)
+    problem = unfinished(path) if meta is None else _older(meta["key"], labels, now)
+    lacking = problem and f"its explorer: {problem}"
     return [replace(one, why=lacking) if one.command == ("report",) and one.why is None else one for one in states]
 
 
-def _older(settings: Mapping[str, Any], labels: LabelStates, versions: Mapping[str, Any], now: _Now) -> str | None:
+def _older(settings: Mapping[str, Any], labels: LabelStates, now: _Now) -> str | None:
+    """In what the state that ``settings`` name differs from the present one; reports do not name all of it."""
     seq = settings.get("state")
     if not isinstance(seq, int):
         return "does not say which labels it is of"
     if labels.newer.get(seq):
         return counted(labels.newer[seq], "label is newer", "labels are newer")
-    if settings.get("labelers") != {name: versions.get(name) for name in settings.get("named") or versions}:
+    named = settings.get("named")
+    versions = {
+        one.name: one.version
+        for one in labels.labelers
+        if (one.name in named if named else one.graded or one.name in now.filed)
+    }
+    if settings.get("labelers") != versions:
         return "is of other labelers, or of other versions of them"
     if settings.get("pool") != now.pool:
         return "is of another pool"
-    if any(runs != now.runs for runs in settings.get("runs", {}).values()):
+    if any(runs != now.runs for runs in [*settings.get("runs", {}).values(), settings.get("rankings", now.runs)]):
         return "is of other runs"
     if settings.get("config", now.config) != now.config:
         return "pool.yaml was changed since"
+    if settings.get("queries_file", now.queries) != now.queries:
+        return "is of other queries"
     return None
 
 
