@@ -14,6 +14,7 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.judging.prompts import Prompt, load_prompt, read_prompt
 from quati_pool.judging.quati_files import read_lenient_json
 from quati_pool.judging.verdict import read_verdict
+from quati_pool.llm.thoughts import split
 from tests.judging.released_files import EXAMPLES, SYSTEM, their_messages, write_released_files
 
 
@@ -68,8 +69,13 @@ def test_numbered_places_and_doubled_braces_in_a_format(released: Path, tmp_path
     assert (made.answer.reasoning, made.answer.grade) == ("A", "B")
 
 
+def holds_no_thoughts(text: str) -> bool:
+    """An example whose answer is a thought is refused."""
+    return split(text).text == text
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text(alphabet=st.characters(codec="utf-8"), min_size=1).filter(str.strip))
+@given(text=st.text(alphabet=st.characters(codec="utf-8"), min_size=1).filter(str.strip).filter(holds_no_thoughts))
 def test_any_text_survives_the_yaml(released: Path, text: str) -> None:
     (released / "initial_prompt_rev_9.json").write_text(json.dumps({"role": "system", "content": text}))
     turns = [[{"role": "user", "content": text}, {"role": "assistant", "content": f"{text}\nPontuação: 2"}]]
