@@ -7,6 +7,7 @@ import gc
 import os
 import re
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,12 @@ MIGRATING = Path(__file__).with_name("store")
 
 settings.register_profile("quati-pool", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("quati-pool")
+
+
+def pytest_configure() -> None:
+    # A shell starts what runs in the background with SIGINT ignored, and no test could press Ctrl-C then.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

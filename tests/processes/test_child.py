@@ -212,7 +212,6 @@ def test_closing_a_service_ends_a_request_of_another_thread() -> None:
 
 PARENT = """
 import pickle, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
 from quati_pool.processes.base import pack_call
 from quati_pool.processes.child import Child
 from tests.processes import tasks

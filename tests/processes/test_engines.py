@@ -174,11 +174,8 @@ def pids(path: Path) -> list[int]:
 
 
 LEADS = """
-import signal
 import sys
 from pathlib import Path
-# Where the tests run in the background, SIGINT is ignored from the start.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 from quati_pool.processes.opening import open_engine
 from tests.processes import tasks
 
