@@ -51,8 +51,8 @@ def test_two_systems_are_compared_by_the_paired_test(cli: Cli) -> None:
     assert p < 0.05
     shown = "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
     assert said.startswith(
-        f"best 1.000 and a {mean(a):.3f} nDCG@10 under human over 6 queries: they differ significantly, {shown} "
-        "(paired t test)."
+        f"best 1.000 and a {mean(a):.3f} nDCG@10 under human's grades over 6 queries: they differ significantly, "
+        f"{shown} (paired t test)."
     )
 
 
@@ -68,7 +68,7 @@ def test_the_best_of_several_and_how_many_cannot_be_told_apart_from_it(cli: Cli)
     assert len(tests) == 4
     tested = "(paired t test, Holm over 10 pairs, alpha 0.05)."
     shown = f"1.000 (95 % interval {ends['low']:.3f} to {ends['high']:.3f})"
-    leads = f"best has the highest nDCG@10 under human over 6 queries, {shown}"
+    leads = f"best has the highest nDCG@10 under human's grades over 6 queries, {shown}"
     if alike == 4:
         assert said.startswith(f"No clear winner: {leads}, but no difference to the other 4 is significant {tested}")
     elif alike:
@@ -112,7 +112,8 @@ def test_people_among_each_other_come_before_judges_with_people(cli: Cli, here: 
 
     among, judge = kappa(HUMAN, one), (kappa(LLM, HUMAN) + kappa(LLM, one)) / 2
     assert said.startswith(
-        f"Cohen's κ of the two people is {among:.2f}. Agreement of the others with them, mean κ: llm {judge:z.2f}."
+        f"Cohen's κ of the two people, ana and bia, is {among:.2f}. "
+        f"Agreement of the others with them, mean κ: llm {judge:z.2f}."
     )
 
 
@@ -167,7 +168,7 @@ def test_of_tied_leaders_each_is_compared(cli: Cli, here: Path) -> None:
     assert verdicts[frozenset(("two", "three"))] != verdicts[frozenset(("one", "three"))]
     said = answer(cli, "evaluate", *arguments)
     assert said.startswith(
-        "one and two have the highest P@1 under gold over 20 queries, 0.500; the other does not differ "
+        "one and two have the highest P@1 under gold's grades over 20 queries, 0.500; the other does not differ "
         "significantly from all of them (paired t test, Holm over 3 pairs, alpha 0.2)."
     )
 

@@ -13,7 +13,7 @@ from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.saved_files import report_folder
 from quati_pool.reporting.tables.agree import HEADINGS
 from quati_pool.reporting.tables.evaluate import ends
-from quati_pool.text.pluralize import counted
+from quati_pool.text.pluralize import counted, listed
 
 # The most judges, and labelers, that the sentences name.
 _JUDGES = 4
@@ -68,7 +68,8 @@ def _with_people(report: AgreeReport) -> Iterator[str]:
     kappas = report.layouts["kappa"]
     by_pair = {frozenset((pair.a, pair.b)): pair for pair in report.pairs}
     if len(kappas.people) == 2:
-        yield f"Cohen's κ of the two people is {_kappa(by_pair[frozenset(kappas.people)], level=True)}."
+        both = listed([wording.name(name) for name in kappas.people])
+        yield f"Cohen's κ of the two people, {both}, is {_kappa(by_pair[frozenset(kappas.people)], level=True)}."
     elif len(kappas.people) > 2:
         mean = wording.with_interval(kappas.human_mean, None, 2)
         spread = wording.with_interval(kappas.human_std, None, 2)

@@ -22,7 +22,8 @@ def pooled(result: BuildResult) -> str:
     if not depths:
         return f"{counted(len(result.pool), 'pair', 'pairs')} are pooled, from no system."
     top = f"top {depths.pop()}" if len(depths) == 1 else f"top {min(depths)} to {max(depths)}"
-    systems, queries = counted(len(found.systems), "system", "systems"), counted(found.queries, "query", "queries")
+    systems = f"each of {len(found.systems):,} systems" if len(found.systems) > 1 else "1 system"
+    queries = counted(found.queries, "query", "queries")
     pairs = counted(len(result.pool), "query–passage pair", "different query–passage pairs")
     return (
         f"The {top} of {systems} for {queries} give {pairs}, {found.union.unique:,} of "
@@ -45,11 +46,11 @@ def _doubts(result: BuildResult) -> list[str]:
     return found
 
 
-def relevant_alone(grades: GradeShares) -> str:
-    """How many of the relevant pairs a single system returned."""
+def relevant_alone(grades: GradeShares, by: str = "") -> str:
+    """How many of the relevant pairs a single system returned; ``by`` is the labeler, where that is not evident."""
     relevant = grades.relevant
     return (
-        f"Of {relevant.pairs:,} relevant pairs {relevant.unique:,} "
+        f"Of {relevant.pairs:,} relevant pairs (grade 1 or higher{f' by {by}' if by else ''}) {relevant.unique:,} "
         f"({wording.percent(relevant.unique, relevant.pairs)}) come from one system alone."
     )
 

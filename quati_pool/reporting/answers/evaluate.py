@@ -51,7 +51,7 @@ def leaders(evaluation: Evaluation) -> list[str]:
 
 def _leader(evaluation: Evaluation, condition: Condition) -> str:
     rows, measure = condition.board.rows, evaluation.measures[0]
-    under = f"{measure} under {wording.name(condition.name)} over {_queries(evaluation, condition)}"
+    under = f"{measure} under {wording.name(condition.name)}'s grades over {_queries(evaluation, condition)}"
     best = [row for row in rows if row.rank == 1]
     if len(rows) == 1:
         return f"{wording.name(rows[0].run_tag)} has {_value(evaluation, rows, level=True)} {under}."

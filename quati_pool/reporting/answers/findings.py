@@ -64,7 +64,7 @@ def graders(state: State) -> Iterator[Words]:
     if state.evaluation and state.evaluation.main and state.evaluation.main.name is None:
         several = wording.linked(state.evaluation.main.candidates, links.labeler)
         first = wording.name(state.evaluation.conditions[0].source.name)
-        yield *several, f" could equally rank the systems; the leaderboard is that of {first}."
+        yield *several, f" could equally be the main labeler; the leaderboard uses the grades of {first}."
 
 
 def left_out(state: State) -> Iterator[Words]:
@@ -90,7 +90,7 @@ def lead(state: State) -> Iterator[Words]:
     ahead = f"{nearest.difference:.3f} ahead, " if nearest.difference and nearest.difference > 0 else ""
     more = len({one.b for one in alike}) - 1
     nor = f", nor than {counted(more, 'other system', 'other systems')}" if more else ""
-    yield Link(words, href), f" ({ahead}{wording.p_value(nearest.p_holm)}){nor}."
+    yield Link(words, href), f" ({ahead}Holm-adjusted {wording.p_value(nearest.p_holm)}){nor}."
 
 
 def orders(state: State) -> Iterator[Words]:
@@ -150,7 +150,8 @@ def kappas(state: State) -> Iterator[Words]:
         kappa, pair = min(low, key=lambda one: one[0])
         shown = wording.with_interval(kappa, pair.intervals.get("kappa"), 2)
         which = f"all {len(pairs):,}" if len(low) == len(pairs) else f"{len(low):,} of {len(pairs):,}"
-        also = f"; it is below {LOW_KAPPA:g} for {which} pairs of labelers" if len(low) > 1 else ""
+        whom = "with a person" if {pair.a, pair.b} & set(state.gathered.people) else "of labelers"
+        also = f"; it is below {LOW_KAPPA:g} for {which} pairs {whom}" if len(low) > 1 else ""
         yield _both(pair, "agree little"), f": Cohen's κ {shown} on {_on(pair)}{also}."
         return
     unsure = [pair for _, pair in pairs if pair.n < FEW or _width(pair) > WIDE]
@@ -197,7 +198,7 @@ def lenient(state: State) -> Iterator[Words]:
     judge, other = (pair.b, pair.a) if pair.a in reference else (pair.a, pair.b)
     higher = (difference > 0) == (judge == pair.a)
     words = f"{wording.name(judge)} grades {'higher' if higher else 'lower'} than {wording.name(other)}"
-    yield Link(words, links.pairs(judge, other)), f": by {abs(difference):.2f} on average, on {_on(pair)}."
+    yield Link(words, links.pairs(judge, other)), f": by {abs(difference):.2f} of a grade on average, on {_on(pair)}."
 
 
 def revealed(state: State) -> Iterator[Words]:

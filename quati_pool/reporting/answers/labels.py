@@ -36,8 +36,10 @@ def graded(report: LabelsReport) -> list[str]:
     pairs = max((found.pairs for found in report.coverages.values()), default=0)
     said = []
     whole = f"all {pairs:,} pairs" if pairs > 1 else counted(pairs, "pair", "pairs")
-    if complete:
-        said.append(f"{wording.names(complete)} {'has' if len(complete) == 1 else 'have'} graded {whole}.")
+    if len(complete) > _NAMED and not partial:
+        said.append(f"All {len(complete):,} labelers have graded {whole}.")
+    elif complete:
+        said.append(f"{wording.names(complete, _NAMED)} {'has' if len(complete) == 1 else 'have'} graded {whole}.")
     if partial:
         counts = [f"{wording.name(name)} {report.coverages[name].grades.total():,}" for name in partial[:_NAMED]]
         if len(partial) > _NAMED:

@@ -83,9 +83,9 @@ def _agreement(state: State, section: str) -> Words:
 
 def _pool(state: State) -> str:
     said = [build.pooled(state.pool)]
-    quality = state.evaluation.conditions[0].quality if state.evaluation else ""
-    if not isinstance(quality, str) and quality.grades.relevant.pairs:
-        said.append(build.relevant_alone(quality.grades))
+    first = state.evaluation.conditions[0] if state.evaluation else None
+    if first and not isinstance(first.quality, str) and first.quality.grades.relevant.pairs:
+        said.append(build.relevant_alone(first.quality.grades, wording.name(first.source.name)))
     said += labels.graded(state.ledger) if state.ledger else []
     return " ".join(said)
 

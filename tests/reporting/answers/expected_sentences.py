@@ -132,7 +132,7 @@ class Expected:
     def _with_people(self, kappas: Row, rows: dict[str, Row]) -> list[str]:
         found: list[str] = []
         if len(self.people) == 2:
-            found += self._kappa(self._pair(*self.people), True)
+            found += [*self.people, *self._kappa(self._pair(*self.people), True)]
         elif len(self.people) > 2:
             found += [str(len(self.people)), *valued(kappas["mean_human"], None), *valued(kappas["std_human"], None)]
         judges = [name for name in rows if name not in self.people]
@@ -165,7 +165,7 @@ class Expected:
         relevant = self.first["grades"]["rows"][-1]
         if relevant["pairs"]:
             unique = f"{100 * relevant['unique'] / relevant['pairs']:.1f}"
-            counts += [str(relevant["pairs"]), str(relevant["unique"]), unique]
+            counts += [str(relevant["pairs"]), "1", self.by, str(relevant["unique"]), unique]
         return counts
 
     def graded(self, order: list[str]) -> list[str]:
@@ -173,7 +173,8 @@ class Expected:
         pairs = str(max(one["pairs"] for one in covered.values()))
         complete = [name for name in order if covered[name]["graded"] == covered[name]["pairs"]]
         partial = [name for name in order if name not in complete]
-        said = [*named(complete), pairs] if complete else []
+        several = [str(len(complete))] if len(complete) > 4 and not partial else named(complete, 4)
+        said = [*several, pairs] if complete else []
         counts = [token for name in partial[:4] for token in (name, str(covered[name]["graded"]))]
         return said + ([pairs, *counts, *([str(len(partial) - 4)] if len(partial) > 4 else [])] if partial else [])
 

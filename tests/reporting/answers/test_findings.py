@@ -76,7 +76,7 @@ def test_without_grades_or_with_one_labeler_or_without_people() -> None:
         "No person has graded, so how far the grades of rules and judge can be trusted is not known."
     ]
     assert said(findings.graders, state(runs, {"ana": Made(relevant()), "bia": Made(relevant())})) == [
-        "ana and bia could equally rank the systems; the leaderboard is that of ana."
+        "ana and bia could equally be the main labeler; the leaderboard uses the grades of ana."
     ]
 
 
@@ -85,7 +85,7 @@ def test_the_nearest_system_that_does_not_differ_significantly() -> None:
     four = QUERIES[:4]
     a, b = run("A", dict.fromkeys(four, "a")), run("B", dict.fromkeys(four, "a") | {"q0": "b"})
     made = state([a, b], {"ana": Made(relevant(queries=four))}, settings=FIRST)
-    assert said(findings.lead, made) == ["A is not significantly better than B (0.250 ahead, p = 0.39)."]
+    assert said(findings.lead, made) == ["A is not significantly better than B (0.250 ahead, Holm-adjusted p = 0.39)."]
     assert hrefs(next(findings.lead(made))) == ["explore/index.html#/system/A?against=B&by=ana"]
     same = state([a, run("B", dict.fromkeys(four, "a"))], {"ana": Made(relevant(queries=four))}, settings=FIRST)
     assert said(findings.lead, same) == ["All 2 systems have the same mean, so none of them is ahead."]
@@ -123,7 +123,7 @@ def test_a_judge_that_grades_higher_or_lower_than_people(added: int, expected: l
     a = run("A", dict.fromkeys(QUERIES, "a"))
     made = state([a], {"ana": Made(ana), "judge": Made(judge, "llm")}, settings=FIRST)
     assert said(findings.lenient, made) == [
-        f"judge grades {word} than ana: by 1.00 on average, on 60 pairs of 10 queries." for word in expected
+        f"judge grades {word} than ana: by 1.00 of a grade on average, on 60 pairs of 10 queries." for word in expected
     ]
 
 

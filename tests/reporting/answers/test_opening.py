@@ -78,7 +78,7 @@ KINDS = {
     "come from one system only": Expected.alone,
     "deeper than the pool": Expected.deep,
     "no text and cannot be judged": lambda found: [str(found.built["pool"]["without_text"])],
-    "could equally rank": Expected.candidates,
+    "could equally be the main labeler": Expected.candidates,
 }
 """Findings by words that only they have."""
 NO_NUMBERS = ("did not feed the pool", "No person has graded", "nothing confirms", "Judged queries are missing")
