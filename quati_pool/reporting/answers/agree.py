@@ -13,7 +13,7 @@ from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.saved_files import report_folder
 from quati_pool.reporting.tables.agree import HEADINGS
 from quati_pool.reporting.tables.evaluate import ends
-from quati_pool.text.pluralize import counted, listed
+from quati_pool.text.pluralize import counted
 
 # The most judges, and labelers, that the sentences name.
 _JUDGES = 4
@@ -68,7 +68,7 @@ def _with_people(report: AgreeReport) -> Iterator[str]:
     kappas = report.layouts["kappa"]
     by_pair = {frozenset((pair.a, pair.b)): pair for pair in report.pairs}
     if len(kappas.people) == 2:
-        both = listed([wording.name(name) for name in kappas.people])
+        both = wording.names(kappas.people)
         yield f"Cohen's κ of the two people, {both}, is {_kappa(by_pair[frozenset(kappas.people)], level=True)}."
     elif len(kappas.people) > 2:
         mean = wording.with_interval(kappas.human_mean, None, 2)

@@ -49,8 +49,9 @@ def _doubts(result: BuildResult) -> list[str]:
 def relevant_alone(grades: GradeShares, by: str = "") -> str:
     """How many of the relevant pairs a single system returned; ``by`` is the labeler, where that is not evident."""
     relevant = grades.relevant
+    by_whom = f" by {by}" if by else ""
     return (
-        f"Of {relevant.pairs:,} relevant pairs (grade 1 or higher{f' by {by}' if by else ''}) {relevant.unique:,} "
+        f"Of {relevant.pairs:,} relevant pairs (grade 1 or higher{by_whom}) {relevant.unique:,} "
         f"({wording.percent(relevant.unique, relevant.pairs)}) come from one system alone."
     )
 
