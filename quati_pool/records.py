@@ -276,6 +276,11 @@ class Run:
         """The run cut at rank ``depth`` for every query."""
         return self._rows(self.rank <= depth)
 
+    def known(self, docs: Ids) -> Run:
+        """The rows whose document is in ``docs``, over that vocabulary; ranks keep their gaps."""
+        doc = _codes(self.docs, self.doc, docs)
+        return self._rows(doc >= 0).over(self.queries, docs)
+
     def _rows(self, kept: npt.NDArray[Any]) -> Run:
         columns = (self.query[kept], self.doc[kept], self.rank[kept], self.score[kept])
         return Run(self.run_tag, self.queries, self.docs, *columns)

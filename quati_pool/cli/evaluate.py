@@ -39,8 +39,9 @@ RunsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--run",
-        metavar="[SET=]FILE",
-        help="A TREC run, a folder of them, or a pattern in quotes (repeatable); the workspace's runs by default.",
+        metavar="[SET=]FILE[#TAG]",
+        help="A file of TREC runs (#TAG: one of them), a folder, or a pattern in quotes (repeatable); the workspace's "
+        "runs by default.",
     ),
 ]
 QrelsOption = Annotated[

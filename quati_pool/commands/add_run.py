@@ -7,9 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from quati_pool.commands.build import build, provenance
+from quati_pool.commands.build import build
 from quati_pool.errors import ConfigError, FrameError, QuatiPoolError
 from quati_pool.files.artifacts import clear_partials, locked_output, put_file
 from quati_pool.files.frames import Given, read_run_frame
@@ -17,11 +15,9 @@ from quati_pool.files.lines import read_bytes
 from quati_pool.files.runs import RunRows, ranked_run, read_run_rows, write_run
 from quati_pool.files.yaml_entry import with_entry
 from quati_pool.files.yaml_file import YamlFile
-from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.config import PoolConfig, RetrieverSystem, load_config
 from quati_pool.project.events import Listener
-from quati_pool.project.inputs import load_queries, open_corpus
-from quati_pool.project.workspace import Workspace
+from quati_pool.project.inputs import load_queries
 from quati_pool.records import Run
 from quati_pool.registry import nearest
 from quati_pool.retrieval.run_file import RunFileParameters
@@ -45,13 +41,14 @@ def add_run(
     A run that is there already with the same content is left as it is; one with other content is replaced only with
     ``replace``. A process killed at any point leaves a valid workspace, and calling again finishes the work.
 
-    Raises QuatiPoolError, and changes nothing, where the run is faulty, has a doc_id that is not in the corpus or no
-    query of the collection, or where the name is taken.
+    Raises QuatiPoolError, and changes nothing, where the run is faulty or has no query of the collection, or where the
+    name is taken.
     """
     config = load_config(config_path)
     YamlFile(config.path).text_key(("systems", name), name)
     rows = read_run_frame(source, name) if isinstance(source, Given) else read_run_rows(source)
-    _refuse_strangers(config, source, rows, _corpus(config, corpus), listener)
+    _refuse_strangers(config, source, rows)
+    _check_corpus(config, corpus)
     path = config.folder / "external" / f"{name}.trec.gz"
     entry: dict[str, Any] = {"retriever": "run", "path": path.relative_to(config.folder).as_posix()}
     entry |= {key: value for key, value in (("corpus", corpus), ("family", family)) if value is not None}
@@ -63,31 +60,20 @@ def add_run(
     return path
 
 
-def _corpus(config: PoolConfig, corpus: str | None) -> str:
-    """The name of the corpus that the run was made from: the given one, or the only one."""
+def _check_corpus(config: PoolConfig, corpus: str | None) -> None:
+    """Raises ConfigError where several corpora are there and none is named, or one that is not there."""
     if corpus is None and len(config.corpora) > 1:
         raise ConfigError(f"{config.path}: holds several corpora; name the run's with corpus=, one of "
                           f"{', '.join(config.corpora)}")  # fmt: skip
     if corpus is not None and corpus not in config.corpora:
         raise ConfigError(f"{config.path}: there is no corpus {corpus!r}; {nearest(corpus, config.corpora)}")
-    return corpus or next(iter(config.corpora))
 
 
-def _refuse_strangers(config: PoolConfig, source: Path | Given, rows: RunRows, corpus: str, listener: Listener) -> None:
-    """Raises FrameError for a doc_id that is not in the corpus, and for a run without any query of the collection."""
+def _refuse_strangers(config: PoolConfig, source: Path | Given, rows: RunRows) -> None:
+    """Raises FrameError for a run without any query of the collection."""
     name = source.name if isinstance(source, Given) else source
-    asked = load_queries(config).ids.encode(rows.queries.values)[rows.query] >= 0
-    if not asked.any():
-        raise FrameError(f"{name}: none of its queries is in {config.queries.path}; check its query_ids")
-    builder = ArtifactBuilder(Workspace(config.folder), provenance(config), listener)
-    known = open_corpus(config, corpus, builder, force=False).store.ids.encode(rows.docs.values)[rows.doc] >= 0
-    unknown = np.flatnonzero(asked & ~known)
-    if len(unknown):
-        doc_id = rows.docs.decode(rows.doc[unknown[:1]])[0].as_py()
-        raise FrameError(
-            f"{name}: doc_id {doc_id!r} is not in the corpus ({len(unknown):,} such rows); "
-            "name the corpus that the run was made from, or drop these rows"
-        )
+    if not (load_queries(config).ids.encode(rows.queries.values) >= 0).any():
+        raise FrameError(f"{name}: none of its queries is in {config.queries.source}; check its query_ids")
 
 
 def _write(config: PoolConfig, name: str, entry: dict[str, Any], run: Run, path: Path, replace: bool) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import MissingExtraError
-from quati_pool.files.artifacts import Counts, Key, digest, file_digest, read_counts
-from quati_pool.files.pools import PoolPair, has_text, read_pool, write_pool
+from quati_pool.files.artifacts import Counts, Key, digest, file_digest
+from quati_pool.files.pools import PoolPair, has_text, write_pool
 from quati_pool.files.qrels import read_judgements
 from quati_pool.pooling.diversity import Diversity, GradeShares, diversity, diversity_by_grade
 from quati_pool.pooling.pool import Pool, depth_pool, growth
@@ -22,7 +22,17 @@ from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.cache_keys import CacheKeys, used_corpora
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener, kept_if_stopped
-from quati_pool.project.inputs import Corpus, Queries, corpus_key, load_extra, load_queries, open_corpus, passage_texts
+from quati_pool.project.inputs import (
+    Corpus,
+    Queries,
+    corpus_key,
+    load_extra,
+    load_queries,
+    open_corpus,
+    open_texts,
+    passage_texts,
+)
+from quati_pool.project.pool_reader import pairs_without_text
 from quati_pool.project.resumable_folders import BuildContext
 from quati_pool.project.run_builder import (
     RunBuilder,
@@ -98,6 +108,8 @@ def build(
     key = keys.pool(extra)
     depths = {tag: config.pool_depth(tag) for tag in config.systems}
     pool = depth_pool(runs, depths, extra)
+    texts = open_texts(config, pool, stores, builder, force=force_all)
+    stores += [] if texts is None else [texts]
     pooled = set(pool.queries.decode(np.unique(pool.query)).to_pylist())
     builder.ensure("pool", workspace.pool, key, partial(_write_pool, pool, queries, stores, listener), force=force_all)
     result = BuildResult(
@@ -159,7 +171,7 @@ def _report_missing_texts(pool: Path, pairs: int, listener: Listener) -> int:
     if without_text:
         listener.say(
             f"pool: {without_text:,} of {pairs:,} pairs have a passage without text; judges do not ask about them "
-            f"({State.no_text})"
+            f"({State.no_text}), unless texts: in pool.yaml names a file that has it"
         )
     return without_text
 
@@ -179,14 +191,6 @@ def provenance(config: PoolConfig) -> dict[str, Any]:
     return {"collection": config.name, "seed": config.seed, "config": file_digest(config.path)}
 
 
-def pairs_without_text(pool: Path) -> int:
-    """The number of pairs of a finished pool whose passage has no text: from its sidecar, or else counted."""
-    known: int | None = read_counts(pool).get("without_text")
-    if known is not None:
-        return known
-    return sum(not has_text(pair.text) for pairs in read_pool(pool) for pair in pairs)
-
-
 def _pairs(pool: Pool, queries: Queries, corpora: Sequence[Corpus]) -> Iterator[PoolPair]:
     """The pool's pairs with their texts, of which only some are in memory at a time."""
     query_texts = {query.query_id: query.query for query in queries.queries}
@@ -202,7 +206,7 @@ def _pairs(pool: Pool, queries: Queries, corpora: Sequence[Corpus]) -> Iterator[
                 query_id=query_id,
                 doc_id=doc_id,
                 query=query_texts[query_id],
-                text=texts[doc_id],
+                text=texts.get(doc_id, ""),
                 runs={tag: rank for tag, rank in zip(pool.run_tags, ranks, strict=True) if rank},
                 round=1,
                 reason="depth" if by_depth else "extra",

@@ -32,6 +32,7 @@ systems:                      # the key is the run_tag; quati-pool retrievers li
   bm25s-lsa: {{first: bm25s, rerank: {{with: lsa, language: en, depth: 100}}}}
   rrf: {{fuse: [bm25s, lsa], method: rrf, k: 60}}
   # theirs: {{retriever: run, path: theirs.run, pool: false}}     # in the ledger, not in the pool
+  # official: {{retriever: run, runs: "official/*.run"}}          # every run of these files is a system
 
 run_depth: 100                # documents kept per query and run
 pool: {{depth: 10}}             # of each system; pool_depth: in a system overrides it

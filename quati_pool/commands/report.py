@@ -12,7 +12,7 @@ import numpy as np
 
 from quati_pool.commands import labels
 from quati_pool.commands.agree import AgreeReport, compare
-from quati_pool.commands.build import BuildResult, pairs_without_text
+from quati_pool.commands.build import BuildResult
 from quati_pool.commands.evaluate import Evaluation, Settings, measure
 from quati_pool.commands.labels import LabelsReport
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
@@ -29,7 +29,7 @@ from quati_pool.project.config import (
 )
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import load_queries
-from quati_pool.project.pool_reader import read_ledger
+from quati_pool.project.pool_reader import pairs_without_text, read_ledger
 from quati_pool.project.runs import RunSet, workspace_runs
 from quati_pool.records import Run
 from quati_pool.store.database import Store

@@ -1,4 +1,4 @@
-"""Reads and writes TREC runs: ``query_id Q0 doc_id rank score run_tag``.
+"""Reads and writes TREC runs: ``query_id Q0 doc_id rank score run_tag``. A file may hold several runs, by their tags.
 
 A regular file is read with Arrow's parser. A file that Arrow cannot read, or with anything that Arrow accepts but the
 format does not, is read again line by line, so that errors name the line at fault.
@@ -7,29 +7,33 @@ format does not, is read again line by line, so that errors name the line at fau
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from types import TracebackType
+from typing import BinaryIO, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.arrow_reader import single_blanks
 from quati_pool.files.columns import Pairs, integer, read_columns, refuse_comments
 from quati_pool.files.lines import output, read_bytes
 from quati_pool.files.problems import STRICT, Problems, RowError, id_error, quoted
 from quati_pool.records import Float, Ids, Int, Run, code_ids, id_problem
+from quati_pool.registry import nearest
 
 _COLUMNS = ("query_id", "Q0", "doc_id", "rank", "score", "run_tag")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+\Z")
 _SLICE = 1 << 18
+_NAMED = 3
 
 
 class RunRows(NamedTuple):
-    """The rows of a run file, in file order and with the file's ranks."""
+    """The rows of one run in a file, in file order and with the file's ranks."""
 
     run_tag: str
     queries: Ids
@@ -76,20 +80,64 @@ def rank_contradictions(rows: RunRows) -> RankContradictions:
     return RankContradictions(len(np.unique(query[1:][above])), int(above.sum()))
 
 
-def read_run_rows(path: Path, problems: Problems = STRICT) -> RunRows:
-    """All rows of a run file; warns ``problems`` about a last line without a line end, since its row may be cut off."""
+def read_runs(path: Path, problems: Problems = STRICT) -> dict[str, RunRows]:
+    """The rows of each run in a file by its tag, in the order in which the tags first occur; the rows of a run need
+    not be together.
+
+    Warns ``problems`` about a last line without a line end, since its row may be cut off. Without a valid row the
+    result is empty, as the first of its faults was reported to ``problems``.
+    """
     data = read_bytes(path)
     if data and not data.endswith(b"\n"):
         problems.warn(path, "has no line end after its last row and may be cut off; check that row, or copy it again")
     return _read_regular(data) or _read_by_line(path, problems)
 
 
-def line_of(path: Path, query_id: str, doc_id: str) -> int:
-    """The line number of a pair in a run file; raises LookupError if the file does not contain it."""
-    for line, columns in read_columns(path, _COLUMNS):
-        if columns[0] == query_id and columns[2] == doc_id:
-            return line
-    raise LookupError(f"{path} holds no row of {query_id} and {doc_id}")
+def read_run_rows(path: Path, problems: Problems = STRICT) -> RunRows:
+    """All rows of a file of one run; raises InputError for a file of several."""
+    return chosen_run(path, read_runs(path, problems), None, "expected one: split the file")
+
+
+ONE_OF_SEVERAL = "name one with run_tag:, or take all with runs:"
+
+
+def chosen_run(path: Path, runs: Mapping[str, RunRows], run_tag: str | None, remedy: str = ONE_OF_SEVERAL) -> RunRows:
+    """The run of a file that ``run_tag`` names, or the only one.
+
+    Raises InputError if there is no such run; if there are several to choose from, the message ends with ``remedy``.
+    """
+    if run_tag is not None:
+        if run_tag not in runs:
+            raise InputError(path, None, f"holds no run {quoted(run_tag)}; {nearest(run_tag, runs)}")
+        return runs[run_tag]
+    if len(runs) > 1:
+        named = ", ".join(list(runs)[:_NAMED])
+        more = ", …" if len(runs) > _NAMED else ""
+        raise InputError(path, None, f"holds {len(runs):,} runs ({named}{more}); {remedy}")
+    return next(iter(runs.values()), None) or _Lines().rows(path.name)
+
+
+class RunFileReader:
+    """Reads run files, and keeps the runs of the last one, so that a file of many runs is read once for all of them."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._runs: dict[str, RunRows] = {}
+
+    def read(self, path: Path) -> dict[str, RunRows]:
+        """As ``read_runs``."""
+        if path != self._path:
+            self._path, self._runs = None, {}
+            self._path, self._runs = path, read_runs(path)
+        return self._runs
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._path, self._runs = None, {}
 
 
 def write_run(run: Run, target: Path | BinaryIO) -> None:
@@ -123,20 +171,26 @@ def _write(run: Run, stream: BinaryIO) -> None:
         stream.write(memoryview(rows.buffers()[2]))
 
 
-def _read_regular(data: bytes) -> RunRows | None:
-    """The rows of a regular file; None for a file that must be read by line."""
+def _read_regular(data: bytes) -> dict[str, RunRows] | None:
+    """The runs of a regular file; None for a file that must be read by line."""
     parsed = _parse(_without_comments(data))
     if parsed is None:
         return None
     query_id, doc_id, rank, score, run_tag = parsed
     queries, (query,) = code_ids([query_id])
     docs, (doc,) = code_ids([doc_id])
-    tags = pc.unique(run_tag)
-    if len(tags) != 1 or _any_invalid([tags, queries.values, docs.values]):
+    tags, (tag,) = code_ids([run_tag]) if len(pc.unique(run_tag)) > 1 else (Ids(run_tag[:1]), [np.zeros_like(query)])
+    if _any_invalid([tags.values, queries.values, docs.values]):
         return None
-    if not np.isfinite(score).all() or len(np.unique(query * len(docs) + doc)) != len(query):
+    triple = (tag * len(queries) + query) * len(docs) + doc
+    if not np.isfinite(score).all() or len(np.unique(triple)) != len(query):
         return None
-    return RunRows(tags[0].as_py(), queries, docs, query, doc, rank, score)
+    columns = query, doc, rank, score
+    order = slice(None) if (tag[1:] >= tag[:-1]).all() else np.argsort(tag, kind="stable")
+    ends = np.cumsum(np.bincount(tag))[:-1]
+    parts = zip(*(np.split(column[order], ends) for column in columns), strict=True)
+    run_tags = tags.values.to_pylist()
+    return {name: RunRows(name, queries, docs, *part) for name, part in zip(run_tags, parts, strict=True)}
 
 
 def _without_comments(data: bytes) -> bytes:
@@ -173,30 +227,35 @@ def _any_invalid(ids: list[pa.Array]) -> bool:
     return any(id_problem("".join(values.to_pylist())) is not None for values in ids)
 
 
-def _read_by_line(path: Path, problems: Problems) -> RunRows:
-    pairs = Pairs()
-    ranks: list[int] = []
-    scores: list[float] = []
-    tagged: tuple[str, int] | None = None
+class _Lines:
+    """The rows of one run, read line by line."""
+
+    def __init__(self) -> None:
+        self.pairs = Pairs()
+        self.ranks: list[int] = []
+        self.scores: list[float] = []
+
+    def rows(self, run_tag: str) -> RunRows:
+        columns = np.array(self.ranks, dtype=np.int64), np.array(self.scores, dtype=np.float32)
+        return RunRows(run_tag, *self.pairs.coded(), *columns)
+
+
+def _read_by_line(path: Path, problems: Problems) -> dict[str, RunRows]:
+    runs: dict[str, _Lines] = {}
     for line, (query_id, _, doc_id, rank, score, run_tag) in read_columns(path, _COLUMNS, problems):
-        tagged = tagged or (run_tag, line)
         try:
             row = _rank(rank), _score(score)
-            if run_tag != tagged[0]:
-                raise RowError(
-                    f"run_tag {quoted(run_tag)} follows {quoted(tagged[0])} (line {tagged[1]}); "
-                    "expected one run per file: split it"
-                )
-            pairs.add(query_id, doc_id, line)
+            run = runs.get(run_tag) or _Lines()
+            run.pairs.add(query_id, doc_id, line)
         except RowError as fault:
             problems.report(path, line, str(fault))
         else:
-            ranks.append(row[0])
-            scores.append(row[1])
-    if not ranks and not problems.count:
+            runs[run_tag] = run
+            run.ranks.append(row[0])
+            run.scores.append(row[1])
+    if not runs and not problems.count:
         problems.report(path, None, f"holds no rows; expected {' '.join(_COLUMNS)}")
-    columns = np.array(ranks, dtype=np.int64), np.array(scores, dtype=np.float32)
-    return RunRows(tagged[0] if tagged else path.name, *pairs.coded(), *columns)
+    return {run_tag: run.rows(run_tag) for run_tag, run in runs.items()}
 
 
 def _rank(text: str) -> int:

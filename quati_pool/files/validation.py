@@ -25,7 +25,7 @@ from quati_pool.files.label_files.repeats import repeats
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import Collected, CollectedByKind, Problems, quoted
 from quati_pool.files.queries import read_queries
-from quati_pool.files.runs import RunRows, read_run_rows
+from quati_pool.files.runs import RunRows, read_runs
 
 Kind = Literal["run", "qrels", "labels", "queries", "corpus"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -89,7 +89,7 @@ def validate_file(
         return ValidationReport(path, None, [error], 0, [], {})
     problems = CollectedByKind(limit) if kind == "corpus" else Collected(limit)
     checks: dict[Kind, Callable[[], Findings]] = {
-        "run": lambda: _check_run(read_run_rows(path, problems)),
+        "run": lambda: _check_runs(read_runs(path, problems)),
         "qrels": lambda: _check_qrels(path, grades, problems),
         "labels": lambda: _check_labels(path, grades, problems),
         "queries": lambda: _check_queries(path, query_id, query, problems),
@@ -156,10 +156,13 @@ def _kind_of_columns(path: Path, suffix: str, head: list[str]) -> Kind | None:
     return None
 
 
-def _check_run(rows: RunRows) -> Findings:
-    _, lengths = np.unique(rows.query, return_counts=True)
-    ties = _ties(rows)
-    out_of_order = _queries_out_of_order(rows)
+def _check_runs(runs: Mapping[str, RunRows]) -> Findings:
+    """Warnings and counts of a file of one run, or of several: a query counts for each run that has it."""
+    lengths = np.concatenate(
+        [np.unique(rows.query, return_counts=True)[1] for rows in runs.values()] or [np.array([0])]
+    )
+    ties = sum(map(_ties, runs.values()))
+    out_of_order = sum(map(_queries_out_of_order, runs.values()))
     warnings = []
     if out_of_order:
         warnings.append(
@@ -168,12 +171,13 @@ def _check_run(rows: RunRows) -> Findings:
         )
     if ties:
         warnings.append(f"rows with equal scores in a query: {ties}; these are ordered by doc_id, descending")
+    query_ids = {query_id for rows in runs.values() for query_id in rows.queries.values.to_pylist()}
     summary = {
-        "run_tag": rows.run_tag,
-        "rows": len(rows.query),
-        "queries": len(lengths),
-        "min_documents": int(lengths.min(initial=len(rows.query))),
-        "max_documents": int(lengths.max(initial=0)),
+        **({"run_tag": next(iter(runs), "")} if len(runs) < 2 else {"runs": len(runs)}),
+        "rows": int(lengths.sum()),
+        "queries": len(query_ids),
+        "min_documents": int(lengths.min()),
+        "max_documents": int(lengths.max()),
         "ties": ties,
     }
     return Findings(summary, warnings)

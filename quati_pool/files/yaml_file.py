@@ -16,6 +16,12 @@ from quati_pool.registry import nearest
 
 # These names become file names and columns of TREC runs.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*\Z")
+EXPECTED_NAME = "expected a name of letters, digits, '.', '_', '+' and '-'"
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can name a system, corpus or judge."""
+    return _NAME.match(text) is not None
 
 
 class Model(BaseModel):
@@ -152,8 +158,8 @@ class YamlFile:
                 raise self.error((*place, key), f"unknown key; {nearest(str(key), known)}")
 
     def text_key(self, place: Place, key: Any) -> str:
-        if not isinstance(key, str) or not _NAME.match(key):
-            raise self.error(place, "expected a name of letters, digits, '.', '_', '+' and '-' (quote a number: '7')")
+        if not isinstance(key, str) or not is_name(key):
+            raise self.error(place, f"{EXPECTED_NAME} (quote a number: '7')")
         return key
 
     def model(self, place: Place, model: type[M], data: Any) -> M:

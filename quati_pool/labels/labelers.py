@@ -26,7 +26,7 @@ from quati_pool.labels.base import Graded, Grader, Labeler
 from quati_pool.labels.consensus import Consensus, Panel, aggregate_samples
 from quati_pool.labels.label_files import kind_of, read_label_source
 from quati_pool.project.config import ConsensusConfig, JudgeConfig, PeopleConfig, PoolConfig
-from quati_pool.project.inputs import load_queries
+from quati_pool.project.inputs import load_queries, query_texts
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import FAILURES, State
 from quati_pool.registry import nearest
@@ -72,9 +72,8 @@ class Grading:
 
     @cached_property
     def narratives(self) -> Mapping[str, str | None]:
-        """The narrative of each query_id, None if it has none; empty if there is no queries file."""
-        path = self.config.folder / self.config.queries.path
-        if not path.exists():
+        """The narrative of each query_id, None if it has none; empty without a file of queries."""
+        if self.config.query_file is None:
             return {}
         return {query.query_id: query.narrative or None for query in load_queries(self.config).queries}
 
@@ -295,9 +294,7 @@ def file_labeler(config: PoolConfig, name: str) -> FileLabeler:
     """A label file of ``pool.yaml`` as labeler. Raises InputError if it is unreadable or has a grade off the scale."""
     settings = config.labels.files[name]
     read = read_label_source(name, config.folder, settings, config.grades)
-    path = config.folder / config.queries.path
-    queries = {query.query_id: query.query for query in load_queries(config).queries} if path.exists() else None
-    qrels = match({name: read}, queries).qrels[name]
+    qrels = match({name: read}, query_texts(config) or None).qrels[name]
     query_ids, doc_ids = qrels.queries.decode(qrels.query).to_pylist(), qrels.docs.decode(qrels.doc).to_pylist()
     grades = dict(zip(zip(query_ids, doc_ids, strict=True), qrels.relevance.tolist(), strict=True))
     return FileLabeler(name, kind_of(settings, read), file_digest(read.path), grades)

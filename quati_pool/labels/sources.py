@@ -21,7 +21,7 @@ from quati_pool.files.queries import read_queries
 from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
 from quati_pool.labels.label_files import join_files, kind_of, need_pool, off_scale, read_label_source
 from quati_pool.project.config import LabelFileConfig, PoolConfig, load_config
-from quati_pool.project.inputs import load_queries
+from quati_pool.project.inputs import query_texts
 from quati_pool.records import GRADES, Qrels
 from quati_pool.registry import nearest
 
@@ -175,9 +175,7 @@ def _query_texts(config: PoolConfig | None, path: Path | None) -> dict[str, str]
     """Query texts by id, from the file at ``path`` or else the workspace; empty if there is neither."""
     if path is not None:
         return {query.query_id: query.query for query in read_queries(path)}
-    if config is None or not (config.folder / config.queries.path).exists():
-        return {}
-    return {query.query_id: query.query for query in load_queries(config).queries}
+    return {} if config is None else query_texts(config)
 
 
 def _nearby_home(

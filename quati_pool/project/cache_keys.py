@@ -15,7 +15,7 @@ from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import digest, stale
 from quati_pool.files.former_keys import former_key
 from quati_pool.project.config import FusionSystem, PoolConfig, RetrieverSystem
-from quati_pool.project.inputs import Queries, corpus_key, load_queries, read_extra
+from quati_pool.project.inputs import Queries, corpus_key, load_queries, read_extra, texts_key
 from quati_pool.project.workspace import Workspace
 from quati_pool.retrieval.base import Component, ComponentEnvironment
 
@@ -38,11 +38,11 @@ class CacheKeys:
         """The names of the corpora that a system's passages come from."""
         system = self.config.systems[run_tag]
         if isinstance(system, RetrieverSystem):
-            return {str(system.corpus)}
+            return {system.corpus} if system.corpus else set()
         return set().union(*(self.corpora_of(tag) for tag in self.config.needs(run_tag)))
 
-    def corpus(self, run_tag: str) -> str:
-        """The name of the one corpus that a system searches.
+    def corpus(self, run_tag: str) -> str | None:
+        """The name of the one corpus that a system searches; None for a run file in a collection without a corpus.
 
         Raises ConfigError for a system over several corpora: a reranker cannot score passages of more than one.
         """
@@ -52,7 +52,7 @@ class CacheKeys:
                 f"{self.config.path}: systems.{run_tag}: draws on the corpora {', '.join(sorted(names))}; "
                 "rerank the systems of one corpus before fusing them"
             )
-        return next(iter(names))
+        return next(iter(names), None)
 
     def search(self, run_tag: str) -> dict[str, Any]:
         """The key of a system's run down to its search depth."""
@@ -89,7 +89,7 @@ class CacheKeys:
                 raise
             key |= {
                 "queries": self._queries.fingerprint,
-                "corpus": self._corpora[self.corpus(run_tag)],
+                "corpus": None if (corpus := self.corpus(run_tag)) is None else self._corpora[corpus],
                 "index": index,
                 "search": search,
                 "files": [self._workspace.input_digest(self.config.folder / file) for file in component.inputs()],
@@ -103,6 +103,7 @@ class CacheKeys:
     def pool(self, extra: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """The key of the pool; ``extra`` are the pairs of ``pool.extra``."""
         systems = list(self.config.systems)
+        texts = texts_key(self.config, self._workspace)
         return {
             "format": _POOL_FORMAT,
             "depth": {tag: self.config.pool_depth(tag) for tag in systems},
@@ -113,6 +114,7 @@ class CacheKeys:
             "run_depth": self.config.run_depth,
             "queries": self._queries.fingerprint,
             "corpus": dict(self._corpora),
+            **({} if texts is None else {"texts": digest(texts)}),
         }
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import xxhash
 
 from quati_pool.corpus.store import CorpusStore, DuplicateDocIdError
@@ -15,12 +17,15 @@ from quati_pool.files.artifacts import Counts, digest
 from quati_pool.files.corpus import expand_paths, locate_doc_ids, read_passages
 from quati_pool.files.formats import data_suffix
 from quati_pool.files.lines import read_lines
+from quati_pool.files.qrels import read_judgements
 from quati_pool.files.queries import read_queries
+from quati_pool.pooling.pool import Pool
 from quati_pool.project.artifact_builder import ArtifactBuilder
-from quati_pool.project.config import CorpusConfig, PoolConfig
+from quati_pool.project.config import CorpusConfig, PoolConfig, RetrieverSystem
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Ids, Query
 from quati_pool.registry import nearest
+from quati_pool.retrieval.run_file import RunFileParameters
 from quati_pool.text.pluralize import counted
 
 # Incremented whenever the same files would lead to a different store.
@@ -46,20 +51,26 @@ class Queries:
 
 
 def load_queries(config: PoolConfig) -> Queries:
-    """The queries that ``pool.yaml`` asks for: all, those listed, or a seeded sample.
+    """The queries that ``pool.yaml`` asks for: all, those listed, those of some qrels, or a seeded sample.
+
+    Without a file of queries they are those of the qrels or the run files, with empty texts.
 
     A sample of n holds the queries with the n lowest hashes of seed and query_id, in file order, so
     a larger sample of the same seed contains a smaller one.
     """
     settings = config.queries
-    path = config.folder / settings.path
-    queries = read_queries(path, settings.query_id, settings.query, settings.narrative, settings.cluster_id)
+    queries, source = all_queries(config), Path(settings.source).name
+    if settings.only is not None:
+        judged = set(judged_queries(config.folder / settings.only))
+        queries = [query for query in queries if query.query_id in judged]
+        if not queries:
+            raise InputError(config.path, None, f"queries.only: {source} has no query of {settings.only}; check both")
     if settings.ids is not None:
         known = {query.query_id for query in queries}
         for query_id in settings.ids:
             if query_id not in known:
                 raise InputError(
-                    config.path, None, f"queries.ids: {path.name} has no query {query_id!r}; {nearest(query_id, known)}"
+                    config.path, None, f"queries.ids: {source} has no query {query_id!r}; {nearest(query_id, known)}"
                 )
         queries = [query for query in queries if query.query_id in set(settings.ids)]
     if settings.sample is not None:
@@ -70,6 +81,46 @@ def load_queries(config: PoolConfig) -> Queries:
         queries = [query for query in queries if query.query_id in chosen]
     fingerprint = digest([[query.query_id, query.query] for query in queries])
     return Queries(queries, Ids([query.query_id for query in queries]), fingerprint)
+
+
+def all_queries(config: PoolConfig) -> list[Query]:
+    """All queries to choose from: those of the file of queries, else of the qrels of ``queries.only``, else of the run
+    files, in the order of these files."""
+    settings = config.queries
+    if settings.path is not None:
+        path = config.folder / settings.path
+        columns = (settings.query_id, settings.query, settings.narrative, settings.cluster_id)
+        return read_queries(path, *columns)
+    if settings.only is not None:
+        return [Query(query_id, "") for query_id in judged_queries(config.folder / settings.only)]
+    workspace = Workspace(config.folder)
+    found: dict[str, None] = {}
+    for parameters in run_files(config).values():
+        by_run = workspace.run_queries(config.folder / parameters.path)
+        chosen = by_run if parameters.run_tag is None else {parameters.run_tag: by_run.get(parameters.run_tag, [])}
+        for query_ids in chosen.values():
+            found |= dict.fromkeys(query_ids)
+    return [Query(query_id, "") for query_id in found]
+
+
+def judged_queries(path: Path) -> list[str]:
+    """The query_ids in a file of qrels, in the order of the file."""
+    query_ids: list[str] = read_judgements(path).queries.values.to_pylist()
+    return query_ids
+
+
+def run_files(config: PoolConfig) -> dict[str, RunFileParameters]:
+    """The file of each system that is a run made elsewhere, by run tag."""
+    return {
+        run_tag: system.parameters
+        for run_tag, system in config.systems.items()
+        if isinstance(system, RetrieverSystem) and isinstance(system.parameters, RunFileParameters)
+    }
+
+
+def query_texts(config: PoolConfig) -> dict[str, str]:
+    """The text of each query; empty without a file of queries."""
+    return {} if config.query_file is None else {query.query_id: query.query for query in load_queries(config).queries}
 
 
 def sample_too_large(sample: int, queries: int) -> str:
@@ -83,7 +134,15 @@ def _sampling_key(seed: int, query_id: str) -> tuple[int, str]:
 
 def corpus_key(config: PoolConfig, name: str, workspace: Workspace) -> dict[str, Any]:
     """The key of a corpus's store; its digest is the corpus's fingerprint."""
-    settings = config.corpora[name]
+    return _files_key(config, config.corpora[name], workspace)
+
+
+def texts_key(config: PoolConfig, workspace: Workspace) -> dict[str, Any] | None:
+    """The key of the files of ``texts:``; None where there are none."""
+    return None if config.texts is None else _files_key(config, config.texts, workspace)
+
+
+def _files_key(config: PoolConfig, settings: CorpusConfig, workspace: Workspace) -> dict[str, Any]:
     paths = expand_paths(config.folder, settings.path, workspace.is_output)
     return {
         # Only the suffix matters, as it selects the format; the rest of a file's name changes nothing.
@@ -108,13 +167,57 @@ def open_corpus(config: PoolConfig, name: str, builder: ArtifactBuilder, force: 
     return Corpus(name, fingerprint, CorpusStore(folder))
 
 
+def open_texts(
+    config: PoolConfig, pool: Pool, corpora: Sequence[Corpus], builder: ArtifactBuilder, force: bool
+) -> Corpus | None:
+    """The passages in the files of ``texts:`` of those pooled documents that no corpus has, as a corpus; None where
+    there are no such files or documents. The files are scanned once for one pool, and no other passage is kept.
+
+    Raises InputError where the files have none of the passages.
+    """
+    settings = config.texts
+    wanted = [] if settings is None else _unknown_docs(pool, corpora)
+    if settings is None or not wanted:
+        return None
+    paths = expand_paths(config.folder, settings.path, builder.workspace.is_output)
+    key = {"texts": texts_key(config, builder.workspace), "wanted": digest(sorted(wanted))}
+    fingerprint = digest(key)
+    folder = builder.workspace.corpus(fingerprint)
+
+    def write(to: Path) -> Counts:
+        return _write_store(to, settings, paths, "texts", builder, frozenset(wanted))
+
+    builder.ensure("texts", folder, key, write, folder=True, force=force)
+    return Corpus("texts", fingerprint, CorpusStore(folder))
+
+
+def _unknown_docs(pool: Pool, corpora: Sequence[Corpus]) -> list[str]:
+    """The doc_ids in the pool that no corpus has."""
+    doc_ids = pool.docs.decode(np.unique(pool.doc))
+    for corpus in corpora:
+        doc_ids = doc_ids.filter(pa.array(corpus.store.ids.encode(doc_ids) < 0))
+    unknown: list[str] = doc_ids.to_pylist()
+    return unknown
+
+
 def _write_store(
-    folder: Path, settings: CorpusConfig, paths: list[Path], label: str, builder: ArtifactBuilder
+    folder: Path,
+    settings: CorpusConfig,
+    paths: list[Path],
+    label: str,
+    builder: ArtifactBuilder,
+    wanted: frozenset[str] | None = None,
 ) -> Counts:
+    """Writes all passages of the files, or the ``wanted`` ones."""
+
     def batches() -> Iterator[tuple[list[str], list[str]]]:
         done = 0
         for batch in read_passages(paths, settings.doc_id, settings.text):
-            yield batch.doc_ids, batch.texts
+            if wanted is None:
+                yield batch.doc_ids, batch.texts
+            else:
+                kept = [row for row in zip(*batch, strict=True) if row[0] in wanted]
+                yield [doc_id for doc_id, _ in kept], [text for _, text in kept]
             done += len(batch.doc_ids)
             builder.listener.progress(f"{label}: reading", done, 0, unit="passages")
 
@@ -131,7 +234,8 @@ def _write_store(
             f"doc_id {doc_id!r} occurs again, first at {first_path}:{first_line}{more}; give each passage its own id",
         ) from None
     if passages == 0:
-        raise InputError(paths[0], None, "holds no passages; expected at least one")
+        expected = "at least one" if wanted is None else f"some of the {len(wanted):,} that no corpus has; check doc_id"
+        raise InputError(paths[0], None, f"holds no passages; expected {expected}")
     return {"passages": passages}
 
 
@@ -152,7 +256,8 @@ def read_extra(config: PoolConfig) -> dict[tuple[str, str], int]:
 
 
 def load_extra(config: PoolConfig, queries: Queries, corpora: list[Corpus]) -> list[tuple[str, str]]:
-    """The pairs of ``pool.extra``; raises InputError for one whose query or passage is not in the collection."""
+    """The pairs of ``pool.extra``; raises InputError for one whose query or, if there is a corpus and nothing else has
+    texts, whose passage is not in the collection."""
     pairs = read_extra(config)
     if not pairs:
         return []
@@ -163,7 +268,7 @@ def load_extra(config: PoolConfig, queries: Queries, corpora: list[Corpus]) -> l
     for row, ((query_id, doc_id), line) in enumerate(pairs.items()):
         if not known[row]:
             raise InputError(path, line, f"there is no query {query_id!r} in the collection; drop the pair")
-        if not any(column[row] for column in found):
+        if found and config.texts is None and not any(column[row] for column in found):
             raise InputError(path, line, f"there is no passage {doc_id!r} in the corpus; drop the pair")
     return list(pairs)
 

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from quati_pool.errors import InputError
-from quati_pool.files.artifacts import sidecar
+from quati_pool.errors import ConfigError, InputError
+from quati_pool.files.artifacts import read_counts, sidecar, unfinished
 from quati_pool.files.lines import read_lines
+from quati_pool.files.pools import has_text, read_pool
 from quati_pool.pooling.pool import Pool
+from quati_pool.project.config import PoolConfig
+from quati_pool.project.workspace import Workspace
 from quati_pool.records import Ids, code_ids
+from quati_pool.text.pluralize import counted
 
 
 def read_ledger(path: Path) -> Pool:
@@ -46,3 +50,26 @@ def read_ledger(path: Path) -> Pool:
     docs, (doc,) = code_ids([Ids(doc_ids).values])
     depth = np.array([depths[run_tag] for run_tag in run_tags], dtype=np.int32)
     return Pool(queries, docs, query, doc, run_tags, depth, ranks)
+
+
+def pairs_without_text(pool: Path) -> int:
+    """The number of pairs of a finished pool whose passage has no text: from its sidecar, or else counted."""
+    known: int | None = read_counts(pool).get("without_text")
+    if known is not None:
+        return known
+    return sum(not has_text(pair.text) for pairs in read_pool(pool) for pair in pairs)
+
+
+def require_texts(config: PoolConfig) -> None:
+    """Raises ConfigError where nobody could grade by reading: no pair of the workspace's pool has a passage's text, or
+    none has the text of its query. A workspace without a pool passes."""
+    pool = Workspace(config.folder).pool
+    if unfinished(pool) is not None:
+        return
+    pairs, remedy = read_counts(pool).get("pairs", 0), "texts: a corpus or a file with these passages"
+    lacking = pairs_without_text(pool)
+    if lacking < pairs or not pairs:
+        if config.queries.path is not None:
+            return
+        lacking, remedy = pairs, "queries: a file with their texts"
+    raise ConfigError(f"{config.path}: no text for {counted(lacking, 'pair', 'pairs')}: name {remedy} (and build)")

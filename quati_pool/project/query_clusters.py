@@ -41,7 +41,7 @@ def read_clusters(path: Path | None, config: PoolConfig | None) -> Clusters:
     column = CLUSTER_ID
     if path is not None:
         queries = read_queries(path)
-    elif config is not None:
+    elif config is not None and config.queries.path is not None:
         path, fields, column = config.folder / config.queries.path, config.queries, config.queries.cluster_id
         queries = read_queries(path, fields.query_id, fields.query, fields.narrative, column)
     else:

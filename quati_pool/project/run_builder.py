@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import Counts, read_counts, stale
@@ -19,7 +20,11 @@ from quati_pool.project.resumable_folders import BuildContext
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Run
 from quati_pool.registry import nearest
-from quati_pool.retrieval.base import checked_hits, one_each
+from quati_pool.retrieval.base import RunSource, checked_hits, one_each
+from quati_pool.text.pluralize import counted
+
+# How many documents a note names.
+_NAMED = 3
 
 
 class RunBuilder:
@@ -48,9 +53,7 @@ class RunBuilder:
     def reads_files(self, run_tag: str) -> bool:
         """Whether a system reads files of the user, whose faults are best found before any long work."""
         system = self.config.systems[run_tag]
-        return isinstance(system, RetrieverSystem) and bool(
-            system.component.cls(system.parameters, self.keys.environment).inputs()
-        )
+        return isinstance(system, RetrieverSystem) and bool(self._component(system).inputs())
 
     def run(self, run_tag: str) -> Run:
         """A system's run down to its search depth, built or read from disk; its file in ``runs/`` ends at
@@ -83,7 +86,9 @@ class RunBuilder:
         """Reads a finished run and codes its ids like the collection's, so that runs over one corpus need no
         recoding."""
         names = self.keys.corpora_of(run_tag)
-        docs = self.corpora[next(iter(names))].store.ids if len(names) == 1 else None
+        # A run file may have documents that are not in the corpus.
+        searched = len(names) == 1 and not any(map(self._is_source, self.config.closure([run_tag])))
+        docs = self.corpora[next(iter(names))].store.ids if searched else None
         if read_counts(path)["documents"] == 0:
             return Run.empty(run_tag, self.queries.ids, docs)
         run = read_run(path, run_tag=run_tag)
@@ -95,12 +100,19 @@ class RunBuilder:
         if isinstance(system, FusionSystem):
             fused: Run = system.component.cls(system.parameters).fuse(run_tag, inputs, depth)
             return fused.over(self.queries.ids, fused.docs)
-        component = system.component.cls(system.parameters, self.keys.environment)
-        corpus, queries = self.corpora[self.keys.corpus(run_tag)], self.queries
+        component, queries, name = self._component(system), self.queries, self.keys.corpus(run_tag)
+        if isinstance(component, RunSource):
+            self.context.begin(run_tag, "reading", "rows")
+            found = component.run(run_tag, queries.ids, depth, self.context)
+            if name is not None:
+                self._note_unknown(run_tag, found, found.known(self.corpora[name].store.ids), "kept")
+            return found
+        corpus = self.corpora[str(name)]
         self.context.forced = run_tag in self.forced
         index = self._index(run_tag, corpus, component, system.component.index_identity)
         if isinstance(system, RerankSystem):
-            first = inputs[0].over(queries.ids, corpus.store.ids)
+            first = inputs[0].over(queries.ids, inputs[0].docs).known(corpus.store.ids)
+            self._note_unknown(system.first, inputs[0], first, f"not reranked by {run_tag}")
             self.context.begin(run_tag, "reranking", "pairs")
             rescored = component.rescore(corpus.store, index, queries.queries, first, self.context)
             scores = one_each(first, rescored, f"{run_tag}: its reranker gave scores")
@@ -111,6 +123,25 @@ class RunBuilder:
             hits = checked_hits(run_tag, hits, len(queries.queries), len(corpus.store))
         query, doc, score = hits
         return Run.ranked(run_tag, queries.ids, corpus.store.ids, query, doc, score, depth)
+
+    def _component(self, system: RetrieverSystem | RerankSystem) -> Any:
+        return system.component.cls(system.parameters, self.keys.environment)
+
+    def _is_source(self, run_tag: str) -> bool:
+        """Whether a system's run was made elsewhere."""
+        return issubclass(self.config.systems[run_tag].component.cls, RunSource)
+
+    def _note_unknown(self, run_tag: str, run: Run, known: Run, fate: str) -> None:
+        """Reports the documents of a run that are not among those ``known`` to the corpus."""
+        if len(known) == len(run):
+            return
+        doc_ids = run.docs.decode(np.unique(run.doc))
+        strange = doc_ids.filter(pc.invert(pc.is_in(doc_ids, known.docs.decode(np.unique(known.doc)))))
+        named = ", ".join(strange[:_NAMED].to_pylist())
+        self.context.note(
+            f"{run_tag}: {len(strange):,} of {counted(len(doc_ids), 'document is', 'documents are')} not in the corpus "
+            f"and {fate}: {named}{', …' if len(strange) > _NAMED else ''}"
+        )
 
     def _index(self, run_tag: str, corpus: Corpus, component: Any, identity: str) -> Path:
         located = locate_index(self.artifacts.workspace, component, identity, corpus.fingerprint)

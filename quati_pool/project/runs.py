@@ -16,13 +16,21 @@ from quati_pool.evaluation.run_facts import RunFacts, run_facts
 from quati_pool.files.artifacts import file_digest, unfinished
 from quati_pool.files.frames import Given, read_run_frame
 from quati_pool.files.problems import Problems
-from quati_pool.files.runs import RankContradictions, RunRows, rank_contradictions, ranked_run, read_run, read_run_rows
+from quati_pool.files.runs import (
+    RankContradictions,
+    RunFileReader,
+    RunRows,
+    chosen_run,
+    rank_contradictions,
+    ranked_run,
+    read_run,
+    read_runs,
+)
 from quati_pool.pooling.pool import Pool, depth_pool
-from quati_pool.project.config import PoolConfig, RetrieverSystem
-from quati_pool.project.inputs import read_extra
+from quati_pool.project.config import PoolConfig
+from quati_pool.project.inputs import read_extra, run_files
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Qrels, Run
-from quati_pool.retrieval.run_file import RunFileParameters
 
 _NONE = RankContradictions(0, 0)
 _SET_NAME = re.compile(r"[^\s=/#*?\[\]]+\Z")
@@ -90,15 +98,21 @@ def workspace_runs(config: PoolConfig) -> RunSet:
     absent = {}
     runs = []
     contradictions = {}
-    for run_tag, system in config.systems.items():
+    given, reader = run_files(config), RunFileReader()
+    for run_tag in config.systems:
         path = workspace.run(run_tag)
         problem = unfinished(path)
         if problem:
             absent[run_tag] = problem
         else:
             runs.append(read_run(path, run_tag))
-            source = _source_file(config, system)
-            contradictions[run_tag] = rank_contradictions(read_run_rows(source)) if source else _NONE
+            # The user's file, not the workspace's copy, in which ``build`` set the ranks; it may be gone.
+            source = config.folder / given[run_tag].path if run_tag in given else None
+            contradictions[run_tag] = (
+                rank_contradictions(chosen_run(source, reader.read(source), given[run_tag].run_tag))
+                if source is not None and source.exists()
+                else _NONE
+            )
     if not runs:
         first = next(iter(absent))
         raise InputError(workspace.run(first), None, f"{absent[first]}; run: quati-pool build -c {config.path}")
@@ -115,20 +129,9 @@ def workspace_runs(config: PoolConfig) -> RunSet:
     )
 
 
-def _source_file(config: PoolConfig, system: object) -> Path | None:
-    """The user's file behind a run of ``retriever: run``, not the workspace's copy, in which ``build`` set the ranks.
-
-    None for other systems, and where the file is gone.
-    """
-    if not isinstance(system, RetrieverSystem) or not isinstance(system.parameters, RunFileParameters):
-        return None
-    path = config.folder / system.parameters.path
-    return path if path.exists() else None
-
-
 def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunSet]:
-    """The runs that ``[SET=]FILE`` options name; FILE may be a folder or a pattern. Sets keep the order in which
-    they are first named.
+    """The runs that ``[SET=]FILE[#RUN_TAG]`` options name: all of a file, or one; FILE may be a folder or a pattern.
+    Sets keep the order in which they are first named.
 
     Raises QuatiPoolError where a file is missing or faulty, or where two runs of a set have one run tag; FaultsError
     where there are several such faults.
@@ -137,38 +140,46 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
     warnings: dict[str, list[str]] = {}
     by_set: dict[str, dict[str, _ReadRun]] = {}
     for option in options:
-        name, paths = _expand(option)
+        name, paths, chosen = _expand(option)
         runs = by_set.setdefault(name, {})
         for path in paths:
             try:
-                rows = _read(path, warnings.setdefault(name, []))
+                read = _read(path, warnings.setdefault(name, []))
+                if chosen is not None:
+                    read = {chosen: chosen_run(path, read, chosen)}
             except InputError as fault:
                 faults.append(fault)
                 continue
-            if rows.run_tag in runs:
-                first = runs[rows.run_tag].path
+            for run_tag, rows in read.items():
+                if run_tag not in runs:
+                    runs[run_tag] = _ReadRun(ranked_run(rows), rank_contradictions(rows), path)
+                    continue
+                first = runs[run_tag].path
                 assert first is not None
                 if first.samefile(path):
                     raise QuatiPoolError(f"--run names {path} twice; name it once")
-                both = f"{first} and {path} hold runs of one run_tag, {rows.run_tag!r}"
+                both = f"{first} and {path} hold runs of one run_tag, {run_tag!r}"
                 faults.append(QuatiPoolError(f"{both}; rename one, or put them into sets ([SET=]FILE)"))
-                continue
-            runs[rows.run_tag] = _ReadRun(ranked_run(rows), rank_contradictions(rows), path)
     if faults:
         raise FaultsError(faults) if len(faults) > 1 else faults[0]
     return [_run_set(name, runs, pool_depth, warnings[name]) for name, runs in by_set.items()]
 
 
 def named_runs(runs: Mapping[str, Path | Given], pool_depth: int | None = None) -> RunSet:
-    """Runs under the names given here: run files, whose own run tags are ignored, and runs that a Python program holds.
+    """Runs under the names given here: run files, whose own run tags are ignored, or one of the runs of a file
+    (``FILE#RUN_TAG``), and runs that a Python program holds.
 
     Raises QuatiPoolError where one is missing or faulty.
     """
     warnings: list[str] = []
     read = {}
     for name, source in runs.items():
-        path = source if isinstance(source, Path) else None
-        rows = read_run_frame(source, name) if isinstance(source, Given) else _read(source, warnings)
+        path = None
+        if isinstance(source, Given):
+            rows = read_run_frame(source, name)
+        else:
+            path, chosen = _split_tag(source)
+            rows = chosen_run(path, _read(path, warnings), chosen, "name one of them: FILE#RUN_TAG")
         read[name] = _ReadRun(ranked_run(rows, name), rank_contradictions(rows), path)
     return _run_set("", read, pool_depth, warnings)
 
@@ -182,12 +193,13 @@ class _ReadRun(NamedTuple):
 
 
 def _run_set(name: str, runs: Mapping[str, _ReadRun], pool_depth: int | None, warnings: Sequence[str]) -> RunSet:
+    digests = {path: file_digest(path) for path in {read.path for read in runs.values()} if path is not None}
     return RunSet(
         name,
         [read.run for read in runs.values()],
         None if pool_depth is None else dict.fromkeys(runs, pool_depth),
         {run_tag: run_tag for run_tag in runs},
-        digests={run_tag: file_digest(read.path) for run_tag, read in runs.items() if read.path is not None},
+        digests={run_tag: digests[read.path] for run_tag, read in runs.items() if read.path is not None},
         contradictions={run_tag: read.contradictions for run_tag, read in runs.items()},
         warnings=warnings,
     )
@@ -203,24 +215,35 @@ class _Warnings(Problems):
         self.warnings.append(message)
 
 
-def _read(path: Path, warnings: list[str]) -> RunRows:
-    """The rows of a run file. Its warnings are appended to ``warnings``, and to the message of an InputError."""
+def _read(path: Path, warnings: list[str]) -> dict[str, RunRows]:
+    """The runs of a file. Its warnings are appended to ``warnings``, and to the message of an InputError."""
     problems = _Warnings()
     try:
-        rows = read_run_rows(path, problems)
+        runs = read_runs(path, problems)
     except InputError as fault:
         raise InputError(path, fault.line, "; ".join([fault.message, *problems.warnings])) from None
     warnings += [f"{path} {warning}" for warning in problems.warnings]
-    return rows
+    return runs
 
 
-def _expand(option: str) -> tuple[str, list[Path]]:
+def _split_tag(path: Path) -> tuple[Path, str | None]:
+    """The file and the run tag of FILE#RUN_TAG; no tag for the name of a file that exists, or one without ``#``."""
+    file, mark, run_tag = str(path).rpartition("#")
+    return (Path(file), run_tag) if mark and file and run_tag and not path.exists() else (path, None)
+
+
+def _expand(option: str) -> tuple[str, list[Path], str | None]:
+    """The set of a ``--run`` option, its files, and the run to take from them, all runs if None.
+
+    Raises ConfigError for an option without a file, InputError where nothing matches.
+    """
     name, sign, rest = option.partition("=")
     named = bool(sign) and bool(_SET_NAME.match(name)) and not Path(option).exists()
     pattern = rest if named else option
     if not pattern:
         raise ConfigError(f"--run {option}: names no file; expected [SET=]FILE")
-    path = Path(pattern)
+    path, run_tag = _split_tag(Path(pattern))
+    pattern = str(path)
     if path.is_dir():
         files = _runs(path.iterdir())
     elif path.exists() or not glob.has_magic(pattern):
@@ -229,7 +252,7 @@ def _expand(option: str) -> tuple[str, list[Path]]:
         files = _runs(map(Path, glob.glob(pattern)))
     if not files:
         raise InputError(path, None, "there is no run here; name a file, a folder, or a pattern in quotes")
-    return (name if named else ""), files
+    return (name if named else ""), files, run_tag
 
 
 def _runs(paths: Iterable[Path]) -> list[Path]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from filelock import FileLock
 
 from quati_pool.errors import InputError
 from quati_pool.files.artifacts import file_digest
+from quati_pool.files.runs import read_runs
 
 
 class Workspace:
@@ -19,6 +22,7 @@ class Workspace:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._memories: dict[Path, tuple[int | None, dict[str, Any]]] = {}
 
     def is_output(self, path: Path) -> bool:
         """Whether the tool writes this path; patterns for input files leave such paths out."""
@@ -77,12 +81,26 @@ class Workspace:
         return self.folder / "cache" / "locks" / f"{name}.lock"
 
     def input_digest(self, path: Path) -> str:
-        """The SHA-256 of an input file, cached by the file's size and modification time.
+        """The SHA-256 of an input file, cached by the file's size and modification time; raises InputError where
+        ``path`` is not a file."""
+        return str(self._known("hashes", path, self._hash))
 
-        Raises InputError where ``path`` is not a file. The hash of a file modified within the last two seconds is not
-        cached, as the file could change again without a new modification time.
+    def run_queries(self, path: Path) -> dict[str, list[str]]:
+        """The run tags in a run file, each with its query_ids in the order of the file, cached like ``input_digest``
+        if the workspace has a cache.
+
+        Raises InputError where the file is missing or faulty.
         """
-        memory = self.folder / "cache" / "hashes.json"
+        queries: dict[str, list[str]] = self._known("runs", path, _run_queries, new=False)
+        return queries
+
+    def _known(self, kind: str, path: Path, compute: Callable[[Path], Any], *, new: bool = True) -> Any:
+        """What was computed from a file, cached by its size and modification time; ``new`` starts a cache.
+
+        What was computed from a file modified within the last two seconds is not cached, as the file could change again
+        without a new modification time.
+        """
+        memory = self.folder / "cache" / f"{kind}.json"
         try:
             status = path.stat()
         except FileNotFoundError:
@@ -90,13 +108,20 @@ class Workspace:
         if path.is_dir():
             raise InputError(path, None, "is a folder; expected a file, or a glob such as folder/*.jsonl")
         name = os.path.relpath(path, self.folder)
-        entry = _read(memory).get(name)
+        entry = self._memory(memory).get(name)
         if isinstance(entry, list) and entry[:2] == [status.st_size, status.st_mtime_ns]:
-            return str(entry[2])
-        digest = self._hash(path)
-        if time.time_ns() - status.st_mtime_ns > 2_000_000_000:
-            self._remember(memory, name, [status.st_size, status.st_mtime_ns, digest])
-        return digest
+            return entry[2]
+        computed = compute(path)
+        if time.time_ns() - status.st_mtime_ns > 2_000_000_000 and (new or memory.parent.is_dir()):
+            self._remember(memory, name, [status.st_size, status.st_mtime_ns, computed])
+        return computed
+
+    def _memory(self, path: Path) -> dict[str, Any]:
+        """The cache in a file, read again only when the file has changed."""
+        changed = path.stat().st_mtime_ns if path.exists() else None
+        if path not in self._memories or self._memories[path][0] != changed:
+            self._memories[path] = changed, _read(path)
+        return self._memories[path][1]
 
     def _hash(self, path: Path) -> str:
         return file_digest(path)
@@ -113,6 +138,13 @@ class Workspace:
             except BaseException:
                 partial.unlink(missing_ok=True)
                 raise
+
+
+def _run_queries(path: Path) -> dict[str, list[str]]:
+    # All runs of a file share one vocabulary, which is in the order of the file.
+    return {
+        run_tag: rows.queries.decode(np.unique(rows.query)).to_pylist() for run_tag, rows in read_runs(path).items()
+    }
 
 
 def _read(memory: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The interfaces of retrievers and rerankers: a parameter model, an index in a folder, and a search.
+"""The interfaces of retrievers, rerankers and run files: a parameter model, an index in a folder, and a search.
 
 A component does not decide where its index is kept or whether it is up to date: the command ``build`` gives it a
 folder, keyed by ``index_key`` and the corpus, and passes that folder to ``search``. Work that takes hours is done in
@@ -26,7 +26,7 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ScoreError
 from quati_pool.files.artifacts import Counts, digest, file_digest
 from quati_pool.processes.base import Engine
-from quati_pool.records import Query, Run
+from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval.planning import Estimate, Workload
 
 Progress = Callable[[int, int], None]
@@ -264,6 +264,14 @@ class Retriever(Component):
         """The ``depth`` best hits per query and all that tie with the last of them; fewer if fewer documents match.
 
         Hits may be in any order, and there may be more of them."""
+
+
+class RunSource(Component):
+    """Provides the run of a system that ran elsewhere; its documents need not be in the corpus."""
+
+    @abstractmethod
+    def run(self, run_tag: str, queries: Ids, depth: int, context: Context) -> Run:
+        """The run down to ``depth`` for those of ``queries`` that it has, over any vocabulary of documents."""
 
 
 class Reranker(Component):

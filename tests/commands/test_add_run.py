@@ -120,7 +120,6 @@ def test_nobody_elses_file_is_overwritten(c: qp.Collection) -> None:
 @pytest.mark.parametrize(
     ("name", "run", "problem"),
     [
-        ("mine", {"q1": {"p01": 1.0, "x9": 0.5}}, r"^run 'mine': doc_id 'x9' is not in the corpus \(1 such rows\)"),
         ("mine", {"other": {"p01": 1.0}}, "^run 'mine': none of its queries is in queries.tsv; check its query_ids"),
         ("mine", {"q1": {"p01": float("nan")}}, r"^run 'mine'\['q1'\]\['p01'\]: score nan is not finite"),
         ("../mine", {"q1": {"p01": 1.0}}, "expected a name of letters, digits"),

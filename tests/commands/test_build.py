@@ -608,7 +608,8 @@ def test_queries_by_id(fresh: Path) -> None:
     # In the order of the file; 007 is another query than 7.
     assert list(dict.fromkeys(pair["query_id"] for pair in read_pool(fresh))) == ["q1", "7"]
     # The run file holds the other queries too.
-    assert f"{fresh / 'theirs.run'}: 4 queries are not of this collection and are left out" in heard.lines
+    strangers = f"4 queries are not of this collection and left out ({fresh / 'theirs.run'})"
+    assert f"theirs: {strangers}" in heard.lines
 
 
 def test_queries_that_nothing_answers_are_reported(fresh: Path) -> None:

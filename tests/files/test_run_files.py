@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,17 @@ from hypothesis import strategies as st
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files import runs
 from quati_pool.files.problems import STRICT, Collected
-from quati_pool.files.runs import RunRows, line_of, rank_contradictions, read_run, read_run_rows, write_run
+from quati_pool.files.runs import (
+    RunFileReader,
+    RunRows,
+    chosen_run,
+    rank_contradictions,
+    ranked_run,
+    read_run,
+    read_run_rows,
+    read_runs,
+    write_run,
+)
 from quati_pool.records import Ids, Run, id_problem
 
 GOOD = "q1 Q0 d1 1 2.5 bm25\n"
@@ -50,10 +62,7 @@ SPEC = [
         GOOD + "#\nq1 Q0 d1 2 1 bm25\n",
         ":3: query_id 'q1' and doc_id 'd1' are already in line 1; expected one row per pair",
     ),
-    (
-        "\n" + GOOD + "q1 Q0 d2 2 1 other\n",
-        ":3: run_tag 'other' follows 'bm25' (line 2); expected one run per file: split it",
-    ),
+    ("\n" + GOOD + "q1 Q0 d2 2 1 other\n", ": holds 2 runs (bm25, other); expected one: split the file"),
 ]
 
 
@@ -91,7 +100,6 @@ def test_blanks_remarks_marks_and_ranks_do_not_matter(tmp_path: Path, first: str
     assert rows(run) == [("q1", "d2", 1, 2.0), ("q1", "d3", 2, 1.0), ("q1", "d1", 3, 1.0)]
     assert rows(read_run(path, run_tag="mine", depth=1)) == [("q1", "d2", 1, 2.0)]
     assert read_run(path, run_tag="mine").run_tag == "mine"
-    assert line_of(path, "q1", "d3") == 5
 
 
 @pytest.mark.parametrize(
@@ -130,11 +138,65 @@ def test_scores_beyond_float32_tie(tmp_path: Path) -> None:
     assert rows(read_run(path)) == [("q", "b", 1, 1.0), ("q", "a", 2, 1.0)]
 
 
-def test_line_of_an_absent_pair(tmp_path: Path) -> None:
-    path = tmp_path / "some.run"
-    path.write_text(GOOD, encoding="utf-8")
-    with pytest.raises(LookupError):
-        line_of(path, "q1", "d2")
+# A rank with a sign makes the file irregular, so that it is read line by line.
+@pytest.mark.parametrize("rank", ["1", "+1"], ids=["Arrow", "by line"])
+def test_a_file_of_several_runs(tmp_path: Path, rank: str) -> None:
+    path = tmp_path / "all.run"
+    path.write_text(
+        f"q2 Q0 d1 {rank} 5 b\nq1 Q0 d1 1 2 a\nq2 Q0 d2 2 4 b\nq1 Q0 d1 1 1 b\nq1 Q0 d9 2 1 a\n", encoding="utf-8"
+    )
+    found = read_runs(path)
+    assert list(found) == ["b", "a"]
+    # The same pair in two runs is no repetition.
+    assert rows(ranked_run(found["b"])) == [("q2", "d1", 1, 5.0), ("q2", "d2", 2, 4.0), ("q1", "d1", 1, 1.0)]
+    assert rows(ranked_run(found["a"])) == [("q1", "d1", 1, 2.0), ("q1", "d9", 2, 1.0)]
+    assert chosen_run(path, found, "a") is found["a"]
+    with pytest.raises(InputError) as caught:
+        chosen_run(path, found, "A")
+    assert str(caught.value) == f"{path}: holds no run 'A'; did you mean 'a'?"
+    with pytest.raises(InputError) as caught:
+        chosen_run(path, found, None)
+    assert str(caught.value) == f"{path}: holds 2 runs (b, a); name one with run_tag:, or take all with runs:"
+
+
+def test_a_pair_twice_within_one_of_several_runs(tmp_path: Path) -> None:
+    path = tmp_path / "all.run"
+    path.write_text("q1 Q0 d1 1 2 a\nq1 Q0 d1 1 2 b\nq1 Q0 d1 2 1 a\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r":3: query_id 'q1' and doc_id 'd1' are already in line 1"):
+        read_runs(path)
+
+
+def test_the_last_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr(runs, "read_runs", lambda path: read.append(path) or {path.name: None})
+    a, b = tmp_path / "a", tmp_path / "b"
+    with RunFileReader() as reader:
+        assert [list(reader.read(path)) for path in (a, a, b, a)] == [["a"], ["a"], ["b"], ["a"]]
+    assert read == [a, b, a]
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from("abc"), st.integers(0, 2), st.integers(0, 4)), st.integers(-3, 3), min_size=1
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_runs_are_taken_apart_by_their_tags(pairs: dict[tuple[str, int, int], int], random: Random) -> None:
+    lines = [f"q{query} Q0 d{doc} 1 {score} {tag}\n" for (tag, query, doc), score in pairs.items()]
+    random.shuffle(lines)
+    with TemporaryDirectory() as name:
+        together = Path(name) / "all.run"
+        together.write_text("".join(lines), encoding="utf-8")
+        found = read_runs(together)
+        assert set(found) == {tag for tag, *_ in pairs}
+        for tag in found:
+            alone = Path(name) / f"{tag}.run"
+            alone.write_text("".join(line for line in lines if line.endswith(f"{tag}\n")), encoding="utf-8")
+            by_query = ["query_id", "rank"]
+            expected = read_run(alone).to_frame().sort_values(by_query, ignore_index=True)
+            pd.testing.assert_frame_equal(
+                ranked_run(found[tag]).to_frame().sort_values(by_query, ignore_index=True), expected
+            )
 
 
 IDS = st.text(min_size=1, max_size=6).filter(lambda text: id_problem(text) is None and text[0] != "#")
@@ -159,8 +221,7 @@ def test_a_written_run_reads_back_the_same(tmp_path_factory: pytest.TempPathFact
     assert rows(back) == rows(run)
     assert runs._read_regular(path.read_bytes()) is not None, "what is written goes the fast way"
     by_line = runs._read_by_line(path, STRICT)
-    columns = (by_line.queries, by_line.docs, by_line.query, by_line.doc, by_line.score)
-    assert rows(Run.ranked(run.run_tag, *columns)) == rows(run)
+    assert rows(ranked_run(by_line[run.run_tag])) == rows(run)
 
 
 @given(RUNS)

@@ -135,10 +135,14 @@ FAULTS = {
     "a list as a key": (HEAD + "systems: {[a]: b}\n", "4: a list or a mapping cannot be a key; expected a word"),
     "no name": (HEAD.replace("name: mine\n", "") + ONE, "1: the key 'name' is missing; add it"),
     "no queries": (HEAD.replace("queries: {path: q.tsv}\n", "") + ONE, "1: the key 'queries' is missing; add it"),
-    "no path": (HEAD.replace("{path: q.tsv}", "{}") + ONE, "3: queries: the key 'path' is missing; add it"),
+    "no path": (
+        HEAD.replace("{path: q.tsv}", "{}") + ONE,
+        "3: queries: the key 'path' is missing; add it, as a reads the queries' texts",
+    ),
     "no corpus": (
         HEAD.replace("corpus: {path: c.jsonl}\n", "") + ONE,
-        "1: expected either corpus: (one) or corpora: (several by name)",
+        "1: expected either corpus: (one) or corpora: (several by name), as a reads passages; only run files and "
+        "fusions of them do without",
     ),
     "corpus and corpora": (
         HEAD + "corpora: {a: {path: x}}\n" + ONE,

@@ -40,7 +40,6 @@ RETRIEVER_CASES = [
     Case("bm25", {"language": "en"}, ["java"]),
     Case("bm25s", {"language": "en"}, []),
     Case("lsa", {"language": "en", "dimensions": 8}, []),
-    Case("run", {"path": "theirs.run"}, []),
     Case("dense", {"model": "MODEL:dense"}),
     Case("dense", {"model": "MODEL:dense", "precision": "fp16"}),
     Case("dense", {"model": "MODEL:dense", "precision": "int8"}),
@@ -86,15 +85,7 @@ def quick_java() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with a run made elsewhere."""
-    folder = tmp_path_factory.mktemp("contract")
-    rows = [
-        f"q{query} Q0 {doc_id} {rank} {9 - rank / 8} theirs"
-        for query in range(len(QUERIES))
-        for rank, doc_id in enumerate(DOC_IDS[query : query + 30], 1)
-    ]
-    (folder / "theirs.run").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return folder
+    return tmp_path_factory.mktemp("contract")
 
 
 @pytest.fixture(scope="module")
@@ -201,8 +192,8 @@ def numbered(texts: Sequence[str]) -> list[Query]:
 
 
 def test_every_component_of_ours_is_tried_here() -> None:
-    # A plug-in is tested where it is made.
-    assert {case.name for case in RETRIEVER_CASES} == set(RETRIEVERS._builtin)
+    # A plug-in is tested where it is made; run files, which search nothing, in test_run_file.py.
+    assert {case.name for case in RETRIEVER_CASES} == set(RETRIEVERS._builtin) - {"run"}
     assert {case.name for case in RERANKER_CASES} == set(RERANKERS._builtin)
 
 
@@ -274,9 +265,8 @@ class TestRetrievers:
             assert one == other
 
 
-# A run made elsewhere is looked up by query_id, whatever the query says.
 @pytest.mark.parametrize("blank", ["", " \t\n"])
-@pytest.mark.parametrize("case", titled([case for case in RETRIEVER_CASES if case.name != "run"]))
+@pytest.mark.parametrize("case", titled(RETRIEVER_CASES))
 def test_an_empty_query_finds_nothing_and_troubles_no_other(
     case: Case, blank: str, place: Path, corpus: CorpusStore, server: EmbeddingServer, context: Context
 ) -> None:
@@ -288,7 +278,7 @@ def test_an_empty_query_finds_nothing_and_troubles_no_other(
 
 
 # Of equals, Lucene's BM25 has an order of its own, each a step below the one before.
-@pytest.mark.parametrize("case", titled([case for case in RETRIEVER_CASES if case.name not in ("run", "bm25")]))
+@pytest.mark.parametrize("case", titled([case for case in RETRIEVER_CASES if case.name != "bm25"]))
 def test_equal_passages_have_equal_scores(
     case: Case, place: Path, corpus: CorpusStore, server: EmbeddingServer, context: Context
 ) -> None:

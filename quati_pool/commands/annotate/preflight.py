@@ -9,6 +9,7 @@ from quati_pool.annotation.near_duplicate_passages import near_duplicates
 from quati_pool.commands.annotate.annotation_pair import counting_shas
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
+from quati_pool.project.pool_reader import require_texts
 from quati_pool.project.workspace import Workspace
 from quati_pool.store.listing import done_slots
 
@@ -19,7 +20,8 @@ def check(config_path: Path, host: str, database: str | None = None) -> list[str
     Reopens the slots whose labels are outdated (another ``annotation.version``, or other texts), so that their pairs
     are graded again.
 
-    Raises QuatiPoolError if the workspace or the pool cannot be opened, or if nobody has an access code and others
+    Raises QuatiPoolError if the workspace or the pool cannot be opened, if no pair has a text, or if nobody has an
+    access code and others
     can reach ``host``.
     """
     notes = []
@@ -34,6 +36,7 @@ def check(config_path: Path, host: str, database: str | None = None) -> list[str
         if not Workspace(session.config.folder).pool.exists():
             notes.append("there is no pool yet, so people can only write questions; run: quati-pool build")
         else:
+            require_texts(session.config)
             session.pool_view  # noqa: B018  # raises if the pool is faulty
             if again := _reopened(session):
                 notes.append(

@@ -90,8 +90,10 @@ class AnnotationSession:
         self.version = people_version(config)
         self.similar_passages = SimilarPassages()
         self._pool_view = CurrentPoolView(config, say)
-        queries = config.folder / config.queries.path
-        self._narratives: Rereading[dict[str, str]] = Rereading(queries, lambda _: _narratives(config))
+        queries = config.queries.path
+        self._narratives: Rereading[dict[str, str]] | None = (
+            None if queries is None else Rereading(config.folder / queries, lambda _: _narratives(config))
+        )
         guidelines = config.annotation.guidelines
         self._guidelines = None if guidelines is None else Rereading(config.folder / guidelines, _read_guidelines)
 
@@ -136,7 +138,7 @@ class AnnotationSession:
     @property
     def narratives(self) -> Mapping[str, str]:
         """The narratives in the current queries file, by query_id; empty if there is no file."""
-        return self._narratives.get() or {}
+        return (self._narratives and self._narratives.get()) or {}
 
     def pair(self, query_id: str, doc_id: str) -> Pair | None:
         """A pair with its current texts; None if it is not in the pool. Raises InputError if there is no pool."""

@@ -29,7 +29,8 @@ from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.cache_keys import refuse_outdated, used_corpora
 from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
-from quati_pool.project.inputs import Corpus, Queries, load_queries, open_corpus
+from quati_pool.project.inputs import Corpus, Queries, load_queries, open_corpus, open_texts
+from quati_pool.project.pool_reader import read_ledger
 from quati_pool.project.workspace import Workspace
 from quati_pool.registry import EXPORTS
 from quati_pool.release.base import Format
@@ -87,6 +88,11 @@ def export(
             f"{config.path}: release: texts: false withholds the passages, which {format_name} would publish; "
             "use: export bundle --set corpus=none"
         )
+    if written_as.publishes_texts and not config.corpora and config.texts is None:
+        raise ConfigError(
+            f"{config.path}: {format_name} publishes the passages, and this collection has none: name corpus: or "
+            "texts:, or use: export bundle --set corpus=none"
+        )
     workspace = Workspace(config.folder)
     target = path or workspace.export(format_name)
     _refuse_others(target)
@@ -96,6 +102,9 @@ def export(
     with Store.open(config.labels.url, config.folder) as store, store.snapshot():
         grading = Grading(config, store)
         chosen = choose_labelers(grading, labelers, needed=written_as.needs_grades, allow_missing=allow_missing)
+    if config.texts is not None:
+        texts = open_texts(config, read_ledger(grading.pool), corpora, builder, force=False)
+        corpora += [] if texts is None else [texts]
     runs = {tag: workspace.run(tag) for tag in config.systems if unfinished(workspace.run(tag)) is None}
     label = f"export {format_name}"
     release = Release(

@@ -134,8 +134,7 @@ def _main(grading: Grading) -> MainLabeler:
 def _refuse_unknown(config: PoolConfig, labeler: str, graded: Sequence[Graded]) -> None:
     """Raises QuatiPoolError for a pair outside the pool with an unknown query (if the file of queries exists), or with
     an invalid doc_id, such as a text."""
-    readable = (config.folder / config.queries.path).exists()
-    known = {query.query_id for query in load_queries(config).queries} if readable else None
+    known = None if config.query_file is None else {query.query_id for query in load_queries(config).queries}
     for one in graded:
         if known is not None and one.query_id not in known:
             raise QuatiPoolError(

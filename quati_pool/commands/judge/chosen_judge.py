@@ -20,6 +20,7 @@ from quati_pool.llm.faults import FatalError
 from quati_pool.llm.secrets import filled, variables
 from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener
+from quati_pool.project.pool_reader import require_texts
 from quati_pool.store.database import Store
 from quati_pool.store.failed_answers import FailedAnswer, failed_answers
 from quati_pool.store.rereading import Owner
@@ -150,6 +151,8 @@ def chosen_judge(config: Path | PoolConfig, name: str | None, options: JudgeOpti
     with Store.open(config.labels.url, config.folder) as store:
         grading = Grading(config, store, options.pool)
         settings, judge = grading.judge(name)
+        if judge.by_content and options.pool is None:
+            require_texts(config)
         judge = _adjusted(judge, options)
         definition = judge_definition(settings, judge)
         yield ChosenJudge(grading, name, settings, judge, definition, digest(definition))

@@ -74,6 +74,8 @@ class CorpusSize:
     stored: bool = False
 
 
+NO_CORPUS = CorpusSize("", 0, 0.0, "there is no corpus", True)
+
 # Assumed bytes per id where none can be read, and per character of text in a Latin script with accents.
 _ID_BYTES, _CHARACTER_BYTES = 12, 1.03
 

@@ -85,7 +85,7 @@ def _queries(config: PoolConfig) -> tuple[Queries | None, int | None, str]:
     settings = config.queries
     try:
         queries = load_queries(config)
-        return queries, len(queries.queries), settings.path
+        return queries, len(queries.queries), settings.source
     except QuatiPoolError as error:
         reason = " ".join(str(error).split())
     if config.plan.queries is not None:

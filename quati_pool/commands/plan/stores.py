@@ -32,10 +32,11 @@ def planned_store(size: CorpusSize) -> PlannedStore | None:
 
 
 def planned_pool(config: PoolConfig, sizes: Sequence[CorpusSize], queries: int | None) -> PlannedStore | None:
-    """The pool at its largest, if no two systems find the same passage; None where sizes are unknown."""
+    """The pool at its largest, if no two systems find the same passage; None where sizes are unknown. Without a corpus
+    it has no texts."""
     known = [size.bytes for size in sizes if size.bytes is not None]
-    if queries is None or not known:
+    if queries is None or (sizes and not known):
         return None
     pairs = queries * sum(config.pool_depth(tag) for tag in config.systems)
-    disk = round(pairs * (_PAIR + _PACKED * max(known)))
+    disk = round(pairs * (_PAIR + _PACKED * max(known, default=0)))
     return PlannedStore(disk, 0, Seconds.around(disk / _WRITING_SPEED))

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from quati_pool.commands.plan.corpora import CorpusSize
+from quati_pool.commands.plan.corpora import NO_CORPUS, CorpusSize
 from quati_pool.commands.plan.inventory import Inventory, PlannedComponent
 from quati_pool.commands.plan.parts import PlannedPart, PlannedSystem, Seconds, Stage, parts_of, share_left
 from quati_pool.commands.plan.stores import FUSED_ROW, RUN_ROW
 from quati_pool.commands.plan.times import PlannedStage, TimeScaling
 from quati_pool.errors import QuatiPoolError
 from quati_pool.project.cache_keys import CacheKeys
-from quati_pool.project.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
+from quati_pool.project.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem, needs_corpus
 from quati_pool.retrieval.planning import (
     GPU,
     STAND_INS,
@@ -37,7 +37,7 @@ def corpora_of(config: PoolConfig, run_tag: str) -> list[str]:
     """The names of the corpora that a system's passages come from, in the order of its inputs."""
     system = config.systems[run_tag]
     if isinstance(system, RetrieverSystem):
-        return [str(system.corpus)]
+        return [system.corpus] if system.corpus else []
     return list(dict.fromkeys(name for tag in config.needs(run_tag) for name in corpora_of(config, tag)))
 
 
@@ -79,9 +79,10 @@ class SystemPlanner:
 
     def _stages(self, run_tag: str) -> Iterator[PlannedStage]:
         system = self._config.systems[run_tag]
-        (name,) = corpora_of(self._config, run_tag)
-        corpus = self._corpora[name]
-        if isinstance(system, FusionSystem) or (work := self._work(run_tag, system, corpus)) is None:
+        if isinstance(system, FusionSystem):
+            return
+        corpus = self._corpus(corpora_of(self._config, run_tag))
+        if (work := self._work(run_tag, system, corpus)) is None:
             return
         planned = PlannedComponent.of(run_tag, system, corpus, self._keys.environment)
         component, encodes = planned.component, planned.encodes
@@ -123,14 +124,18 @@ class SystemPlanner:
         try:
             if isinstance(system, FusionSystem):
                 return self._fusion(run_tag, what, corpus)
-            if len(names) == 1:
-                return self._component(run_tag, system, what, self._corpora[names[0]])
+            if len(names) < 2:
+                return self._component(run_tag, system, what, self._corpus(names))
             problem = "draws on several corpora, which a reranker cannot"
         except Exception as error:  # from a plug-in; it must not hide the other systems
             problem = " ".join(str(error).split())
             if not isinstance(error, QuatiPoolError):
                 problem = f"cannot be planned ({type(error).__name__}: {problem})"
         return PlannedSystem(run_tag, what, corpus, None, problem, (), 1.0, None)
+
+    def _corpus(self, names: Sequence[str]) -> CorpusSize:
+        """The corpus of a system; an empty one for a run file in a collection without a corpus."""
+        return self._corpora[names[0]] if names else NO_CORPUS
 
     def _fusion(self, run_tag: str, what: str, corpus: str) -> PlannedSystem:
         words, left = (("run current",), 0.0) if self._inventory.run_is_current(run_tag) else ((), 1.0)
@@ -204,7 +209,9 @@ class SystemPlanner:
     def _work(self, run_tag: str, system: RetrieverSystem | RerankSystem, size: CorpusSize) -> Workload | None:
         if size.passages is None or size.characters is None or self._queries is None:
             return None
-        depth = min(self._config.search_depth(run_tag), size.passages)
+        depth = self._config.search_depth(run_tag)
+        if needs_corpus(system):
+            depth = min(depth, size.passages)
         pairs = 0
         if isinstance(system, RerankSystem):
             pairs = self._queries * min(self._config.input_depth(run_tag), size.passages)

@@ -49,7 +49,7 @@ def _pool(state: WorkspaceState) -> Iterator[Doubt]:
     if state.pool.without_text:
         yield Doubt(
             f"{counted(state.pool.without_text, 'pooled pair has', 'pooled pairs have')} a passage without text: no "
-            "judge is asked about them"
+            "judge is asked about them (texts: in pool.yaml names a file of them)"
         )
 
 

@@ -42,8 +42,7 @@ class _Now:
 
     def __init__(self, config: PoolConfig) -> None:
         self.filed = config.labels.files
-        queries = config.folder / config.queries.path
-        self.queries = file_digest(queries) if queries.exists() else None
+        self.queries = file_digest(config.query_file) if config.query_file else None
         self.config = file_digest(config.path)
         self.workspace = Workspace(config.folder)
         self.pool = _digest(self.workspace.pool)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from quati_pool.commands.build import pairs_without_text
 from quati_pool.commands.plan.corpora import PlanWorkspace
 from quati_pool.commands.plan.systems import described
 from quati_pool.errors import QuatiPoolError
@@ -15,6 +14,7 @@ from quati_pool.files.artifacts import Key, digest, read_meta, stale, unfinished
 from quati_pool.project.cache_keys import CacheKeys, used_corpora
 from quati_pool.project.config import PoolConfig, RetrieverSystem
 from quati_pool.project.inputs import Queries, corpus_key, load_queries, read_extra
+from quati_pool.project.pool_reader import pairs_without_text
 from quati_pool.records import Ids
 from quati_pool.retrieval.run_file import RunFileParameters
 

@@ -22,14 +22,22 @@ from quati_pool.files.label_files.reading import looks_like
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import Collected
 from quati_pool.files.queries import read_queries
-from quati_pool.files.runs import read_run_rows
+from quati_pool.files.runs import RunRows, chosen_run, read_runs
 from quati_pool.files.validation import ValidationReport
 from quati_pool.files.yaml_file import Place, YamlFile
 from quati_pool.judging.prompts import load_prompt
 from quati_pool.labels.labelers import make_judge
 from quati_pool.project.cache_keys import CacheKeys, component_environment, used_corpora
 from quati_pool.project.config import CorpusConfig, FusionSystem, JudgeConfig, LabelFileConfig, PoolConfig, load_config
-from quati_pool.project.inputs import Queries, corpus_key, load_queries, read_extra, sample_too_large
+from quati_pool.project.inputs import (
+    Queries,
+    all_queries,
+    corpus_key,
+    judged_queries,
+    load_queries,
+    read_extra,
+    sample_too_large,
+)
 from quati_pool.project.run_builder import run_is_current
 from quati_pool.records import Ids, Query
 from quati_pool.registry import nearest
@@ -80,6 +88,7 @@ class _Checks:
         self._file = YamlFile(config.path)
         self._workspace = PlanWorkspace(config.folder)
         self._queries: list[Query] | None = None
+        self._run_files: dict[Path, dict[str, RunRows]] = {}
 
     def queries(self) -> None:
         """Checks the file of queries, and the ids and the sample of ``queries:``."""
@@ -87,6 +96,8 @@ class _Checks:
         faults = Collected(self._limit)
 
         def read() -> list[Query]:
+            if settings.path is None:
+                return all_queries(self.config)
             fields = (settings.query_id, settings.query, settings.narrative, settings.cluster_id)
             return read_queries(self.config.folder / settings.path, *fields, faults)
 
@@ -95,10 +106,13 @@ class _Checks:
             self._add(("queries", "path"), error)
         if queries is None or faults.count:
             return
+        if settings.only is not None:
+            judged = self._tried(("queries", "only"), lambda: judged_queries(self.config.folder / str(settings.only)))
+            queries = [query for query in queries if query.query_id in set(judged or ())]
         self._queries = queries
         self.checked["queries"] = len(queries)
         ids = {query.query_id for query in queries}
-        name = Path(settings.path).name
+        name = Path(settings.source).name
         for position, query_id in enumerate(settings.ids or ()):
             if query_id not in ids:
                 hint = nearest(query_id, ids)
@@ -114,6 +128,8 @@ class _Checks:
         for name in used_corpora(self.config):
             place: Place = ("corpora", name) if plural else ("corpus",)
             self._corpus(place, self.config.corpora[name])
+        if self.config.texts is not None:
+            self._corpus(("texts",), self.config.texts)
 
     def _corpus(self, place: Place, settings: CorpusConfig) -> None:
         place = (*place, "path")
@@ -160,7 +176,7 @@ class _Checks:
         for file in component.inputs():
             try:
                 if isinstance(system.parameters, RunFileParameters):
-                    self._run_file(self.config.folder / file, notes)
+                    self._run_file(self.config.folder / file, system.parameters.run_tag, notes)
                 else:
                     self._readable(self.config.folder / file)
             except QuatiPoolError as error:
@@ -190,13 +206,16 @@ class _Checks:
             raise InputError(path, None, "is empty; expected rows")
         self.checked["files"] += 1
 
-    def _run_file(self, path: Path, notes: list[str]) -> None:
-        problems = Collected(1)
-        read_run_rows(path, problems)
-        if problems.count:
-            raise problems.errors[0]
-        notes += [f"{path.name} {warning}" for warning in problems.warnings]
-        self.checked["files"] += 1
+    def _run_file(self, path: Path, run_tag: str | None, notes: list[str]) -> None:
+        if path not in self._run_files:
+            problems = Collected(1)
+            runs = read_runs(path, problems)
+            if problems.count:
+                raise problems.errors[0]
+            notes += [f"{path.name} {warning}" for warning in problems.warnings]
+            self.checked["files"] += 1
+            self._run_files[path] = runs
+        chosen_run(path, self._run_files[path], run_tag)
 
     def _keys(self, queries: Queries | None = None) -> CacheKeys:
         return CacheKeys(self.config, self._workspace, queries or Queries([], Ids([]), ""), {})

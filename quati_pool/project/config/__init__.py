@@ -9,7 +9,7 @@ from quati_pool.project.config.labelers import (
     PeopleConfig,
 )
 from quati_pool.project.config.pool import CorpusConfig, PoolConfig, QueriesConfig, load_config, scale_of
-from quati_pool.project.config.systems import FusionSystem, RerankSystem, RetrieverSystem
+from quati_pool.project.config.systems import FusionSystem, RerankSystem, RetrieverSystem, needs_corpus
 
 __all__ = [
     "NO_GRADE",
@@ -25,5 +25,6 @@ __all__ = [
     "RerankSystem",
     "RetrieverSystem",
     "load_config",
+    "needs_corpus",
     "scale_of",
 ]

@@ -14,12 +14,15 @@ from quati_pool.evaluation.measures import DEFAULTS as MEASURES
 from quati_pool.files.yaml_file import Model, YamlFile
 from quati_pool.project.config.annotation import AnnotationConfig, read_annotation
 from quati_pool.project.config.labelers import AnyJudge, Grade, LabelsConfig, read_judges, read_labels
+from quati_pool.project.config.run_groups import expand_groups
 from quati_pool.project.config.systems import (
     Depth,
     FusionSystem,
     RerankSystem,
     RetrieverSystem,
+    System,
     inputs_of,
+    needs_corpus,
     read_systems,
 )
 from quati_pool.records import GRADES
@@ -36,15 +39,22 @@ class CorpusConfig(Model):
 
 
 class QueriesConfig(Model):
-    """The file of queries, the names of its fields, and which queries to use: all, a seeded sample, or ``ids``."""
+    """The file of queries, the names of its fields, and which queries to use: all, a seeded sample, ``ids``, or
+    ``only`` those of a file of qrels. Without a file of queries, the ids are those of the qrels or the run files."""
 
-    path: str
+    path: str | None = None
     query_id: str = "query_id"
     query: str | list[str] | None = None
     narrative: str = "narrative"
     cluster_id: str = "cluster_id"
     sample: Annotated[int, Field(ge=1)] | None = None
     ids: Annotated[list[str], Field(min_length=1)] | None = None
+    only: str | None = None
+
+    @property
+    def source(self) -> str:
+        """What the ids come from, in words or as a path."""
+        return self.path or self.only or "the run files"
 
 
 class PoolSettings(Model):
@@ -77,12 +87,16 @@ def scale_of(grades: Iterable[int]) -> dict[int, str]:
 
 
 class PoolConfig(Model):
-    """The settings of a collection: its corpora, queries, systems and pool, and who grades it on which scale."""
+    """The settings of a collection: its corpora, queries, systems and pool, and who grades it on which scale.
+
+    ``texts`` has the passages of pooled documents that no corpus has. A collection of runs may have neither.
+    """
 
     name: str
     seed: Annotated[int, Field(ge=0)] = 0
     corpora: dict[str, CorpusConfig]
-    queries: QueriesConfig
+    texts: CorpusConfig | None = None
+    queries: QueriesConfig = QueriesConfig()
     systems: dict[str, RetrieverSystem | RerankSystem | FusionSystem]
     run_depth: Depth = 100
     pool: PoolSettings = PoolSettings()
@@ -99,6 +113,12 @@ class PoolConfig(Model):
     def folder(self) -> Path:
         """The workspace: the folder of ``pool.yaml``, to which its paths are relative."""
         return self.path.parent
+
+    @property
+    def query_file(self) -> Path | None:
+        """The file of queries; None where ``pool.yaml`` names none or it does not exist."""
+        path = self.queries.path and self.folder / self.queries.path
+        return path if path and path.exists() else None
 
     def needs(self, run_tag: str) -> list[str]:
         """The systems whose runs ``run_tag`` reads."""
@@ -149,11 +169,10 @@ def load_config(path: Path) -> PoolConfig:
         raise InputError(path, 1, "holds no settings; expected keys such as name, corpus, queries, systems")
     file.refuse_unknown((), data, {*PoolConfig.model_fields, "corpus"} - {"path"})
     corpora = _corpora(file, data)
-    if "queries" not in data:
-        raise file.error((), "the key 'queries' is missing; add it")
     parts: dict[str, Any] = {
         "corpora": corpora,
-        "queries": file.model(("queries",), QueriesConfig, data["queries"]),
+        "texts": None if data.get("texts") is None else file.model(("texts",), CorpusConfig, _named(data["texts"])),
+        "queries": file.model(("queries",), QueriesConfig, data.get("queries", {})),
         "pool": file.model(("pool",), PoolSettings, data.get("pool", {})),
         "release": file.model(("release",), ReleaseConfig, data.get("release", {})),
         "plan": _plan(file, data.get("plan", {}), corpora),
@@ -164,15 +183,37 @@ def load_config(path: Path) -> PoolConfig:
     parts["labels"] = read_labels(file, data.get("labels", {}), judges)
     parts["judges"] = read_judges(file, judges, parts["labels"].files)
     parts["annotation"] = read_annotation(file, data.get("annotation", {}), parts["judges"])
-    parts["systems"] = read_systems(file, data.get("systems"), corpora)
+    parts["systems"] = read_systems(file, expand_groups(file, data.get("systems")), corpora)
+    _check_inputs(file, data, parts["systems"])
     rest = {key: value for key, value in data.items() if key != "corpus"}
     config = file.model((), PoolConfig, {**rest, **parts, "path": path})
     _check_depths(file, config)
     return config
 
 
+def _named(texts: Any) -> Any:
+    """``texts:`` may be a path alone."""
+    return {"path": texts} if isinstance(texts, str | list) else texts
+
+
+def _check_inputs(file: YamlFile, data: Mapping[Any, Any], systems: Mapping[str, System]) -> None:
+    """Raises InputError where systems need a corpus or queries and there are none."""
+    needing = next((tag for tag, system in systems.items() if needs_corpus(system)), None)
+    if needing is None:
+        return
+    if not {"corpus", "corpora"} & set(data):
+        both = "expected either corpus: (one) or corpora: (several by name)"
+        raise file.error((), f"{both}, as {needing} reads passages; only run files and fusions of them do without")
+    if "queries" not in data:
+        raise file.error((), "the key 'queries' is missing; add it")
+    if data["queries"].get("path") is None:
+        raise file.error(("queries",), f"the key 'path' is missing; add it, as {needing} reads the queries' texts")
+
+
 def _corpora(file: YamlFile, data: Mapping[Any, Any]) -> dict[str, CorpusConfig]:
-    if ("corpus" in data) == ("corpora" in data):
+    if not {"corpus", "corpora"} & set(data):
+        return {}
+    if {"corpus", "corpora"} <= set(data):
         raise file.error((), "expected either corpus: (one) or corpora: (several by name)")
     plural = "corpora" in data
     corpora = data["corpora"] if plural else {"corpus": data["corpus"]}

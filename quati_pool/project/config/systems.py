@@ -11,6 +11,7 @@ from pydantic import Field, InstanceOf
 from quati_pool.files.yaml_file import Model, Place, YamlFile
 from quati_pool.project.config.components import read_component, split_component
 from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, NamedComponent, nearest
+from quati_pool.retrieval.base import RunSource
 
 Depth = Annotated[int, Field(ge=1)]
 
@@ -28,7 +29,7 @@ class System(Model):
 
 
 class RetrieverSystem(System):
-    """A retriever's ranking of the passages of one corpus."""
+    """A retriever's ranking of the passages of one corpus; None only for a run file, in a collection without one."""
 
     retriever: str
     component: InstanceOf[NamedComponent]
@@ -62,6 +63,13 @@ class _Reranking(Model):
     depth: Depth = 100
 
 
+def needs_corpus(system: System) -> bool:
+    """Whether a system reads passages, as all do but run files and fusions."""
+    if isinstance(system, RetrieverSystem):
+        return not issubclass(system.component.cls, RunSource)
+    return isinstance(system, RerankSystem)
+
+
 def inputs_of(system: System) -> list[str]:
     """The systems whose runs a system reads."""
     if isinstance(system, RerankSystem):
@@ -69,12 +77,10 @@ def inputs_of(system: System) -> list[str]:
     return list(system.fuse) if isinstance(system, FusionSystem) else []
 
 
-def read_systems(file: YamlFile, data: Any, corpora: Collection[str]) -> dict[Any, System]:
-    """The systems by run tag; raises InputError where one names a corpus or system that is not defined, or is built
-    from its own run."""
-    if not isinstance(data, dict) or not data:
-        raise file.error(("systems",), "expected at least one system, such as  bm25s: {retriever: bm25s}")
-    systems = {tag: _system(file, tag, value, corpora) for tag, value in data.items()}
+def read_systems(file: YamlFile, data: Mapping[Any, tuple[Place, Any]], corpora: Collection[str]) -> dict[Any, System]:
+    """The systems by run tag, from their places in the file and settings; raises InputError where one names a corpus or
+    system that is not defined, or is built from its own run."""
+    systems = {tag: _system(file, place, tag, settings, corpora) for tag, (place, settings) in data.items()}
     for tag, system in systems.items():
         for needed in inputs_of(system):
             if needed not in systems:
@@ -92,8 +98,7 @@ def _refuse_circles(file: YamlFile, systems: Mapping[Any, System]) -> None:
         raise file.error(("systems", error.args[1][0]), f"depends on itself ({circle}); break the cycle") from None
 
 
-def _system(file: YamlFile, tag: Any, data: Any, corpora: Collection[str]) -> System:
-    place = ("systems", tag)
+def _system(file: YamlFile, place: Place, tag: Any, data: Any, corpora: Collection[str]) -> System:
     file.text_key(place, tag)
     kinds = [key for key in ("retriever", "first", "fuse") if isinstance(data, dict) and key in data]
     if len(kinds) != 1:
@@ -111,7 +116,7 @@ def _retriever(file: YamlFile, place: Place, data: dict[Any, Any], corpora: Coll
         raise file.error(place, f"the key 'corpus' is missing; name one of {', '.join(corpora)}")
     if system.corpus is not None and system.corpus not in corpora:
         raise file.error((*place, "corpus"), f"there is no corpus {system.corpus!r}; {nearest(system.corpus, corpora)}")
-    return system if system.corpus else system.model_copy(update={"corpus": next(iter(corpora))})
+    return system if system.corpus else system.model_copy(update={"corpus": next(iter(corpora), None)})
 
 
 def _rerank(file: YamlFile, place: Place, data: dict[Any, Any]) -> RerankSystem:

@@ -37,7 +37,9 @@ def _doubts(result: BuildResult) -> list[str]:
         without = counted(len(result.queries_without_pairs), "query has", "queries have")
         found.append(f"{without} no pair ({wording.names(result.queries_without_pairs)}).")
     if result.without_text:
-        found.append(f"{counted(result.without_text, 'pair has', 'pairs have')} no text and cannot be judged.")
+        which = "No pair has a text" if result.without_text == len(result.pool) else ""
+        which = which or f"{counted(result.without_text, 'pair has', 'pairs have')} no text"
+        found.append(f"{which}, so they cannot be judged unless texts: in pool.yaml names a file of them.")
     if result.diversity.extra:
         extra = counted(result.diversity.extra, "pair comes", "pairs come")
         found.append(f"{extra} from {result.config.pool.extra} alone.")

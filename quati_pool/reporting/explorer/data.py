@@ -145,7 +145,7 @@ class ExplorerData:
     @cached_property
     def _queries(self) -> dict[str, Query]:
         config = self.state.config
-        if not (config.folder / config.queries.path).exists():
+        if config.query_file is None:
             return {}
         return {query.query_id: query for query in load_queries(config).queries}
 

@@ -52,7 +52,6 @@ def export_explorer(
 def explorer_key(data: ExplorerData) -> dict[str, Any]:
     """What an explorer's files depend on, for its sidecar."""
     state, config = data.state, data.state.config
-    queries = config.folder / config.queries.path
     return {
         **state.key,
         # Where all labelers are files, or nobody graded, the results do not depend on pool and runs, but pages do.
@@ -64,7 +63,7 @@ def explorer_key(data: ExplorerData) -> dict[str, Any]:
         "named": list(state.gathered.named),
         "order": data.labelers,
         "config": file_digest(config.path),
-        "queries_file": file_digest(queries) if queries.exists() else None,
+        "queries_file": file_digest(config.query_file) if config.query_file else None,
         "site": _site_digest(),
     }
 

@@ -67,11 +67,12 @@ def appendix(state: State) -> list[Details]:
         ["Collection", config.name],
         ["pool.yaml", f"SHA-256 {file_digest(config.path)}"],
         ["Seed", str(config.seed)],
-        ["Queries", f"{config.queries.path}: {state.pool.diversity.queries:,} with pooled pairs"],
+        ["Queries", f"{config.queries.source}: {state.pool.diversity.queries:,} with pooled pairs"],
         *(
             [f"Corpus {name}" if len(config.corpora) > 1 else "Corpus", str(corpus.path)]
             for name, corpus in config.corpora.items()
         ),
+        *([] if config.texts is None else [["Texts of other pooled passages", str(config.texts.path)]]),
         ["Last label", f"number {state.seq:,} in the database" if state.seq else "none in the database"],
     ]
     settings_table = Table("The collection", [Column("What"), Column("Which")], facts)

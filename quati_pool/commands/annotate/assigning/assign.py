@@ -25,6 +25,7 @@ from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.problems import quoted
 from quati_pool.project.events import Listener
+from quati_pool.project.pool_reader import require_texts
 from quati_pool.registry import nearest
 from quati_pool.store.records import Design, NewSlot, Selection
 
@@ -63,10 +64,11 @@ def assign(
 ) -> AssignReport:
     """Chooses pairs of the pool and creates slots for them, all or nothing; a design that exists adds no new one.
 
-    Raises QuatiPoolError if the pairs cannot be chosen as requested.
+    Raises QuatiPoolError if the pairs cannot be chosen as requested, or none of them has a text.
     """
     say = (listener or Listener()).say
     with AnnotationSession.open(config_path, database, say) as session:
+        require_texts(session.config)
         seed = session.config.seed if options.seed is None else options.seed
         sampling = PairSampling(session, options, seed)
         sampling.check()

@@ -90,7 +90,7 @@ def as_bytes(questions: Sequence[QuestionEvent], form: str) -> bytes:
 def queries_there(config: PoolConfig) -> list[Query]:
     """All queries in the collection's file, including those that pool.yaml does not select; empty if there is no
     file yet. Raises InputError if it cannot be read."""
-    return _there(config, config.folder / config.queries.path)
+    return [] if config.queries.path is None else _there(config, config.folder / config.queries.path)
 
 
 def _there(config: PoolConfig, path: Path) -> list[Query]:
@@ -102,7 +102,8 @@ def _there(config: PoolConfig, path: Path) -> list[Query]:
 
 def _settings(config: PoolConfig, path: Path) -> QueriesConfig:
     """The column names of a file: pool.yaml's for the collection's own file, the default ones for others."""
-    same = path.resolve() == (config.folder / config.queries.path).resolve()
+    own = config.queries.path
+    same = own is not None and path.resolve() == (config.folder / own).resolve()
     return config.queries if same else QueriesConfig(path=str(path))
 
 

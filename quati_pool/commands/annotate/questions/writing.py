@@ -346,6 +346,8 @@ def _next_query_id(session: AnnotationSession) -> str:
 
 def _filed(session: AnnotationSession) -> list[Query]:
     """The queries in the collection's file, read again when it has changed."""
+    if session.config.queries.path is None:
+        return []
     path = session.config.folder / session.config.queries.path
     return _files.setdefault(session, Rereading(path, partial(_queries, session.config))).get() or []
 
