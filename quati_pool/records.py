@@ -333,13 +333,17 @@ def _merge(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, list[Int]]:
 
 @dataclass(frozen=True, eq=False)
 class Qrels:
-    """Relevance grades of query-document pairs. A pair that is absent is unjudged, which is not the same as grade 0."""
+    """Relevance grades of query-document pairs. A pair that is absent is unjudged, which is not the same as grade 0.
+
+    ``sample`` says how the pairs were drawn, None where that is not known.
+    """
 
     queries: Ids
     docs: Ids
     query: Int
     doc: Int
     relevance: Int
+    sample: Sample | None = None
 
     def __len__(self) -> int:
         return len(self.query)
@@ -355,3 +359,17 @@ class Qrels:
                 "relevance": self.relevance,
             }
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The pairs that judged ones were drawn from, ``frame``, with relevance −1 for those that were not drawn.
+
+    Either each has its ``stratum``, a number, of which pairs were drawn with equal probability in each query; or the
+    frame holds judged pairs only, each with the probability of its ``inclusion`` (0: it was not drawn). Both have shape
+    (frame,).
+    """
+
+    frame: Qrels
+    stratum: Int | None = None
+    inclusion: npt.NDArray[np.float64] | None = None

@@ -36,6 +36,7 @@ def register(app: typer.Typer) -> None:
         rich_markup_mode=None,
     )  # fmt: skip
     group.command("qrels", epilog="Example: quati-pool export qrels --labeler gpt-4o -o gpt-4o.qrels")(export_qrels)
+    group.command("prels", epilog="Example: quati-pool export prels --labeler ana -o ana.prels")(export_prels)
     group.command("labels", epilog="Example: quati-pool export labels --labeler ana -o ana.jsonl.gz")(export_labels)
     group.command("explorer", epilog="Example: quati-pool export explorer -o docs/explore")(export_explorer)
     app.add_typer(group, name="export")
@@ -92,6 +93,34 @@ def export_qrels(
     outside = f"; {_outside(written, made.outside)}" if made.outside else ""
     cut = f"; {coverage.cut:,} passages were cut before they were graded" if coverage.cut else ""
     typer.echo(f"wrote {made.path}: {written:,} pairs{outside}{left}{cut}", err=True)
+
+
+def export_prels(
+    labeler: Annotated[str, typer.Option("--labeler", help="A person, a judge or a consensus.")],
+    design: Annotated[
+        int | None,
+        typer.Option("--design", metavar="N", help="The design that drew the pairs, as assign numbers it."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file; qrels/LABELER.prels by default.")
+    ] = None,
+    config: ConfigOption = Path("pool.yaml"),
+    database: DatabaseOption = None,
+) -> None:
+    """Write one labeler's grades of a sample as prels: query_id doc_id relevance method probability.
+
+    The probability is that with which the design included the pair. Pairs of the design without a grade are left out
+    and counted, grades of other pairs too.
+    """
+    from quati_pool.commands.export.prels import export_prels as step
+
+    with ConsoleListener() as listener:
+        made = step(config, labeler, output, design=design, database=database, listener=listener)
+    left = made.selected - made.graded
+    without = f"; {counted(left, 'selected pair has', 'selected pairs have')} no grade" if left else ""
+    other = f"; {counted(made.other, 'grade is', 'grades are')} of pairs that it did not select" if made.other else ""
+    what = f"{counted(made.graded, 'pair', 'pairs')} of design {made.design} ({made.method})"
+    typer.echo(f"wrote {made.path}: {what}{without}{other}", err=True)
 
 
 class LabelFormat(StrEnum):

@@ -35,7 +35,6 @@ from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource, covera
 from quati_pool.labels.main_labeler import MainLabeler
 from quati_pool.labels.sources import gather, workspace_for
 from quati_pool.pooling.diversity import GradeShares, diversity_by_grade
-from quati_pool.pooling.pool import Pool
 from quati_pool.project.cache_keys import refuse_outdated
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
@@ -310,7 +309,7 @@ def _condition(
         comparisons,
         groups([row.run_tag for row in board.rows], comparisons),
         {m: compare(scores, m, settings.test, baseline, settings.alpha, seed) for m in measures} if baseline else {},
-        run_set.pool if isinstance(run_set.pool, str) else _quality(run_set, joined, run_set.pool, measures),
+        _quality(run_set, joined, measures),
         len(all_judged.query_ids),
         returned,
         truncated(run_set.facts, measures, joined.judged, scores.query_ids),
@@ -337,9 +336,14 @@ def _ranking(a: Condition, b: Condition, first: str, settings: Settings, seed: i
     )
 
 
-def _quality(run_set: RunSet, joined: JudgedRuns, pool: Pool, measures: tuple[str, ...]) -> PoolQuality:
-    """The quality of ``pool``, which is that of all runs of the set; runs without a judged query do not count in its
-    diversity."""
+def _quality(run_set: RunSet, joined: JudgedRuns, measures: tuple[str, ...]) -> PoolQuality | str:
+    """The quality of the pool of all runs of the set, or why it is unknown; runs without a judged query do not count in
+    its diversity."""
+    pool = run_set.pool
+    if isinstance(pool, str):
+        return pool
+    if joined.qrels.sample is not None:
+        return "the qrels are a sample, and which pairs a system alone brought is known of the drawn ones only"
     depths = dict(zip(pool.run_tags, pool.depths.tolist(), strict=True))
     has_families = len({run_set.families[run_tag] for run_tag in depths}) < len(joined.runs)
     answering = np.array([len(run) > 0 for run in joined.runs])

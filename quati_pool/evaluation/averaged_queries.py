@@ -40,4 +40,4 @@ def over_queries(queries: str, joined: JudgedRuns, scores: Scores) -> tuple[Judg
     scores, qrels = scores.over(common), joined.qrels
     kept = np.isin(qrels.query, qrels.queries.encode(scores.query_ids))
     columns = (qrels.query[kept], qrels.doc[kept], qrels.relevance[kept])
-    return JudgedRuns(joined.runs, Qrels(qrels.queries, qrels.docs, *columns)), scores
+    return JudgedRuns(joined.runs, Qrels(qrels.queries, qrels.docs, *columns, qrels.sample)), scores

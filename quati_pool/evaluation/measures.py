@@ -52,7 +52,17 @@ def load_ir_measures() -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "invalid escape sequence")
         import ir_measures
+
+        # Its import makes the measures for samples known to ir_measures.
+        import quati_pool.evaluation.sampled_measures  # noqa: F401
     return ir_measures
+
+
+def for_samples(measure: Any) -> bool:
+    """Whether a measure reads how the pairs were drawn, and is computed here."""
+    from quati_pool.evaluation.sampled_measures import SampledMeasure
+
+    return isinstance(measure, SampledMeasure)
 
 
 def provider(measure: Any) -> Any:
@@ -98,7 +108,7 @@ def _measure(text: str) -> Any:
     problem = _parameter_problem(measure)
     if problem:
         raise ConfigError(f"{text!r}: {problem}")
-    if provider(measure) is None:
+    if provider(measure) is None and not for_samples(measure):
         raise _not_computed(text, measure)
     return measure
 

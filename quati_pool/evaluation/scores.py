@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.evaluation.judged_runs import JudgedRows, JudgedRuns, Judgements
-from quati_pool.evaluation.measures import deepest, load_ir_measures, provider, resolve
+from quati_pool.evaluation.measures import deepest, for_samples, load_ir_measures, provider, resolve
 from quati_pool.files.problems import quoted
-from quati_pool.records import MAX_GRADE, Int
+from quati_pool.records import MAX_GRADE, Int, Qrels
 from quati_pool.registry import nearest
 from quati_pool.stats.ratio import ratio
 
@@ -104,15 +104,24 @@ def score(joined: JudgedRuns, measures: Sequence[str]) -> Scores:
     values[:] = np.array([measure.DEFAULT for measure in wanted])[:, None]
     missing = np.ones((len(runs), queries), dtype=bool)
     unjudged = []
-    if queries:
-        depth = deepest(wanted)
+    sampled = [place for place, one in enumerate(wanted) if _of_sample(one, joined.qrels)]
+    library = [place for place in range(len(wanted)) if place not in sampled]
+    computed = [wanted[place] for place in library]
+    depth = deepest(computed)
+    evaluator = None
+    if queries and computed:
         rankings = Rankings(judged, max((int(run.rank.max(initial=0)) for run in runs), default=0), depth)
-        evaluator = _Evaluator(wanted, judged, rankings)
-    for run, rows in enumerate(joined.rows(depth if queries else None)):
+        evaluator = _Evaluator(computed, judged, rankings)
+    for run, rows in enumerate(joined.rows(depth)):
         unjudged.append(rows.unjudged_queries)
         if len(rows.query):
             missing[run, rows.query] = False
-            evaluator.fill(values[run], rows, run_tags[run])
+            if evaluator is not None:
+                found = values[run, library]
+                evaluator.fill(found, rows, run_tags[run])
+                values[run, library] = found
+    if sampled and queries:
+        values[:, sampled] = _sampled_values(joined, [wanted[place] for place in sampled])
     relevant = np.bincount(judged.query, weights=judged.relevance > 0, minlength=queries)
     return Scores(
         run_tags=run_tags,
@@ -123,6 +132,31 @@ def score(joined: JudgedRuns, measures: Sequence[str]) -> Scores:
         without_relevant=relevant == 0,
         unjudged_queries=tuple(unjudged),
     )
+
+
+def _of_sample(measure: Any, qrels: Qrels) -> bool:
+    """Whether a measure needs the pairs that were not drawn: trec_eval's infAP does where they are known."""
+    return for_samples(measure) or (measure.NAME == "infAP" and _frame(qrels) is not None)
+
+
+def _frame(qrels: Qrels) -> Qrels | None:
+    """All pairs that the judged ones were drawn from, in strata; None where they are not known."""
+    return None if qrels.sample is None or qrels.sample.stratum is None else qrels.sample.frame
+
+
+def _sampled_values(joined: JudgedRuns, wanted: Sequence[Any]) -> Values:
+    """The values of measures for samples, shape (runs, measures, queries)."""
+    from quati_pool.evaluation.sampled_measures import sampled_values
+
+    query_ids, frame = joined.judged.query_ids, _frame(joined.qrels)
+    values = np.empty((len(joined.runs), len(wanted), len(query_ids)))
+    ours = [place for place, one in enumerate(wanted) if for_samples(one)]
+    values[:, ours] = sampled_values(joined.runs, joined.qrels, [wanted[place] for place in ours], query_ids)
+    theirs = [place for place in range(len(wanted)) if place not in ours]
+    if theirs and frame is not None:
+        scores = score(JudgedRuns(joined.runs, frame), [str(wanted[place]) for place in theirs])
+        values[:, theirs] = scores.values[:, :, [scores.query_ids.index(query_id) for query_id in query_ids]]
+    return values
 
 
 class Rankings:

@@ -17,7 +17,9 @@ from quati_pool.evaluation.run_facts import RunFacts
 
 WHOLE = 1000
 
-_WHOLE_LIST = frozenset({"AP", "Bpref", "IPrec", "RR", "SetAP", "SetF", "SetR", "infAP", "nDCG"})
+_WHOLE_LIST = frozenset(
+    {"AP", "Bpref", "IPrec", "RR", "SetAP", "SetF", "SetR", "infAP", "infNDCG", "nDCG", "statAP", "xinfAP"}
+)
 _RECALL = frozenset({"AP", "R", "Rprec"})
 
 

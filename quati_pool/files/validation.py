@@ -22,6 +22,7 @@ from quati_pool.files.label_files import annotators, read_label_file
 from quati_pool.files.label_files.reading import looks_like
 from quati_pool.files.label_files.records import read_records
 from quati_pool.files.label_files.repeats import repeats
+from quati_pool.files.label_files.sampled import looks_like as sampled_row
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import Collected, CollectedByKind, Problems, quoted
 from quati_pool.files.queries import read_queries
@@ -148,7 +149,7 @@ def _kind_of_columns(path: Path, suffix: str, head: list[str]) -> Kind | None:
     rows = [line.split("\t" if suffix == ".tsv" else None) for line in head]
     if any(len(row) == 6 and _INTEGER_LIKE.match(row[3]) for row in rows):
         return "run"
-    if any(len(row) == 4 and _INTEGER_LIKE.match(row[3]) for row in rows):
+    if any((len(row) == 4 and _INTEGER_LIKE.match(row[3])) or sampled_row(" ".join(row)) for row in rows):
         return "qrels"
     # Two columns without names may be queries or passages: the file's name decides.
     if suffix == ".tsv" and all(len(row) == 2 for row in rows):
@@ -201,7 +202,7 @@ def _queries_out_of_order(rows: RunRows) -> int:
 
 def _check_qrels(path: Path, names: Mapping[str, int | None] | None, problems: Problems) -> Findings:
     """Uses the label file reader of all commands, so that a file found valid here is valid there too."""
-    file = read_label_file(path, "qrels", names=names, problems=problems)
+    file = read_label_file(path, sampled_format(path) or "qrels", names=names, problems=problems)
     repeated = repeats(file, problems)
     left_out = set(repeated)
     kept = [place for place, grade in enumerate(file.relevance) if grade is not None and place not in left_out]
@@ -214,9 +215,16 @@ def _check_qrels(path: Path, names: Mapping[str, int | None] | None, problems: P
         "grades": _grade_counts(file.relevance[place] for place in kept),
         "queries_without_relevant": without,
         **({"set_to_none": file.set_aside} if file.set_aside else {}),
+        **({} if file.stratum is None else {"not_drawn": file.relevance.count(None) - file.set_aside}),
     }
     warning = f"{without} of {len(graded)} queries have no relevant document; they stay in every mean"
     return Findings(summary, [*_repeat_warnings(len(repeated)), *([warning] if without else [])])
+
+
+def sampled_format(path: Path) -> str | None:
+    """The format of sampled qrels; None for other files."""
+    found = looks_like(path, {})
+    return found if found in ("xinfap", "prels") else None
 
 
 def _grade_counts(grades: Iterable[int | None]) -> dict[str, int]:

@@ -22,7 +22,7 @@ from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
 from quati_pool.labels.label_files import join_files, kind_of, need_pool, off_scale, read_label_source
 from quati_pool.project.config import LabelFileConfig, PoolConfig, load_config
 from quati_pool.project.inputs import query_texts
-from quati_pool.records import GRADES, Qrels
+from quati_pool.records import GRADES, Ids, Qrels, Sample, code_ids
 from quati_pool.registry import nearest
 
 # The store is imported only where it is read: label files do not need it, and it takes half a second and 30 MB.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from quati_pool.store.database import Store
 
 NEVER_ASKED = "never asked"
-NO_LABEL, SET_ASIDE = "no label", "set to none"
+NO_LABEL, SET_ASIDE, NOT_DRAWN = "no label", "set to none", "not drawn"
 
 
 def workspace_for(config_path: Path, names: Sequence[str], given: LabelFiles) -> PoolConfig | None:
@@ -77,7 +77,7 @@ def gather(
     read, queries, unmatched = _read_files(files, given.queries, scale, config, home, nearby, pool)
     matched = match(read, queries or None)
     filed = [
-        _file_source(name, settings, read[name], matched.qrels[name], matched.ungraded[name])
+        _file_source(name, settings, read[name], _drawn(read[name], matched.qrels[name]), matched.ungraded[name])
         for name, (_, settings) in files.items()
     ]
     return Gathered(
@@ -92,7 +92,7 @@ def gather(
         revealed,
         tuple(names),
         pool,
-        _warnings(read.values()) if scale is None else [],
+        [*_sampled(read.values()), *(_warnings(read.values()) if scale is None else [])],
         unmatched,
         state,
     )
@@ -224,9 +224,41 @@ def _lacking(read: LabelFile, ungraded: int) -> dict[str, int]:
     the two are counted together, since it is unknown which applies to a pair."""
     if not ungraded:
         return {}
+    if read.stratum is not None:
+        return {NOT_DRAWN: ungraded}
     rows = sum(relevance is None for relevance in read.relevance) if read.set_aside else 0
     reason = NO_LABEL if not read.set_aside else SET_ASIDE if rows == read.set_aside else f"{NO_LABEL} or {SET_ASIDE}"
     return {reason: ungraded}
+
+
+def _drawn(read: LabelFile, qrels: Qrels) -> Qrels:
+    """The qrels of a file; those of sampled qrels with the sample."""
+    if read.stratum is None and read.inclusion is None:
+        return qrels
+    assert read.query_id is not None, "sampled qrels have ids"
+    assert read.doc_id is not None, "sampled qrels have ids"
+    queries, (query,) = code_ids([Ids(read.query_id).values])
+    docs, (doc,) = code_ids([Ids(read.doc_id).values])
+    relevance = np.array([-1 if grade is None else grade for grade in read.relevance], dtype=np.int64)
+    stratum = None if read.stratum is None else np.unique(read.stratum, return_inverse=True)[1]
+    inclusion = None if read.inclusion is None else np.array(read.inclusion, dtype=np.float64)
+    return replace(qrels, sample=Sample(Qrels(queries, docs, query, doc, relevance), stratum, inclusion))
+
+
+def _sampled(files: Iterable[LabelFile]) -> Iterator[str]:
+    """A warning for each file of sampled qrels, as other measures than those for samples read them as complete."""
+    for read in files:
+        if read.stratum is not None:
+            missing = read.relevance.count(None)
+            yield (
+                f"{read.path}: {missing:,} of {len(read):,} pairs were not drawn: infAP, xinfAP, infNDCG and statAP "
+                "estimate what they hold, other measures count them as unjudged"
+            )
+        elif read.inclusion is not None:
+            yield (
+                f"{read.path}: a sample of {len(read):,} pairs: statAP estimates from their probabilities, other "
+                "measures count what was not drawn as unjudged"
+            )
 
 
 def _warnings(files: Iterable[LabelFile]) -> list[str]:

@@ -65,6 +65,7 @@ DEMO = f"""
     assign --training training.tsv
     assessors revoke ana
     import ana=few.tsv
+    export prels --labeler ana --design 1 -o {{new}}.prels
     questions list
     bench list
     bench list pira

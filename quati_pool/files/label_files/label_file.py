@@ -74,6 +74,9 @@ class LabelFile:
     ``lines`` is the line number at which each row begins. A column that the file lacks is None. In a file with ids an
     empty text means that the row has no text. ``relevance`` is None in a row without a grade. A pair may occur in
     several rows. ``set_aside`` is the number of labels that the caller declared not to be grades.
+
+    In sampled qrels every row has the ``stratum`` that its pair was drawn from, or the probability of its
+    ``inclusion``.
     """
 
     path: Path
@@ -85,6 +88,8 @@ class LabelFile:
     text: Sequence[str] | None
     relevance: list[int | None]
     set_aside: int = 0
+    stratum: Sequence[str] | None = None
+    inclusion: Sequence[float] | None = None
 
     def __len__(self) -> int:
         return len(self.relevance)

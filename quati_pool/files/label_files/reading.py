@@ -10,7 +10,7 @@ from pathlib import Path
 
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.formats import data_suffix
-from quati_pool.files.label_files import doccano, label_studio, qrels, quati, table
+from quati_pool.files.label_files import doccano, label_studio, qrels, quati, sampled, table
 from quati_pool.files.label_files.grades import Grader
 from quati_pool.files.label_files.label_file import FIELDS, LabelFile
 from quati_pool.files.label_files.options import Options
@@ -22,6 +22,8 @@ from quati_pool.registry import nearest
 
 _READERS: dict[str, Callable[[Path, Options, Problems], LabelFile]] = {
     "qrels": qrels.read,
+    "xinfap": sampled.read_strata,
+    "prels": sampled.read_prels,
     "table": table.read,
     "quati": quati.read,
     "doccano": doccano.read,
@@ -91,8 +93,9 @@ def looks_like(path: Path, columns: Mapping[str, str]) -> str | None:
     """The format, by suffix and first lines; None if it is not recognised."""
     suffix = data_suffix(path)
     first = next((line for _, line in read_lines(path, Collected(0)) if line.strip() and line[0] != "#"), "")
+    drawn = sampled.looks_like(first)
     if suffix == ".qrels" or not first:
-        return "qrels" if suffix == ".qrels" else None
+        return drawn or ("qrels" if suffix == ".qrels" else None)
     if first.lstrip()[0] in "[{":
         record = _first_record(path, first)
         if record is not None:
@@ -104,7 +107,7 @@ def looks_like(path: Path, columns: Mapping[str, str]) -> str | None:
         return "quati"
     if not {*FIELDS, *columns.values()}.isdisjoint(names):
         return "table"
-    return "qrels" if len(first.split()) == 4 else _by_suffix(suffix)
+    return drawn or ("qrels" if len(first.split()) == 4 else _by_suffix(suffix))
 
 
 def _by_suffix(suffix: str) -> str | None:

@@ -1,0 +1,67 @@
+"""Grades of a sample, with the probability with which each pair was drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from quati_pool.commands.annotate.assigning.assign import assign
+from quati_pool.commands.annotate.assigning.options import AssignOptions
+from quati_pool.commands.annotate.grading.submission import submit
+from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.commands.export.prels import export_prels
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.label_files import read_label_file
+from tests.commands.annotate.people_at_work import answer, collection, item, pairs, token
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return collection(tmp_path / "workspace", pairs(2, 6))
+
+
+def test_grades_of_a_design_with_their_probabilities(config: Path, tmp_path: Path) -> None:
+    with AnnotationSession.open(config) as session:
+        mine = token(session, "ana")
+        first = assign(config, AssignOptions(random="0.5", to=("ana",)))
+        selected = len(first.sample)
+        assert 3 <= selected < 12
+        for number in range(selected - 1):
+            submit(session, mine, item(session, mine), answer(number, number % 4))
+        submit(session, mine, item(session, mine), answer(99, None, status="unsure", reason="broken_text"))
+    made = export_prels(config, "ana", tmp_path / "ana.prels")
+    assert (made.design, made.method, made.selected, made.graded, made.other) == (
+        1, "random", selected, selected - 1, 0,
+    )  # fmt: skip
+    read = read_label_file(tmp_path / "ana.prels")
+    assert (read.format, read.inclusion) == ("prels", [0.5] * (selected - 1))
+    assert sorted(read.relevance, key=str) == sorted((n % 4 for n in range(selected - 1)), key=str)
+    assert all(row.split()[3] == "1" for row in (tmp_path / "ana.prels").read_text().splitlines())
+
+    # A second design: its own pairs and probabilities, and the grades of the first are of other pairs.
+    with AnnotationSession.open(config) as session:
+        assign(config, AssignOptions(everything=True, to=("ana",)))
+        submit(session, mine, item(session, mine), answer(100, 3))
+    with pytest.raises(QuatiPoolError, match=r"there are several designs: 1 \(random\), 2 \(all\); name one with"):
+        export_prels(config, "ana", tmp_path / "ana.prels")
+    again = export_prels(config, "ana", tmp_path / "one.prels", design=1)
+    assert (again.graded, again.other) == (selected - 1, 1)
+    assert (tmp_path / "one.prels").read_bytes() == (tmp_path / "ana.prels").read_bytes()
+    everything = export_prels(config, "ana", design=2)
+    assert everything.path == config.parent / "qrels" / "ana.prels"
+    assert set(read_label_file(everything.path).inclusion or ()) == {1.0}
+    with pytest.raises(QuatiPoolError, match=r"--design 3: there is no such design of a sample; there are: 1 \(random"):
+        export_prels(config, "ana", design=3)
+
+
+def test_without_a_design_or_a_grade(config: Path, tmp_path: Path) -> None:
+    with pytest.raises(QuatiPoolError, match="no design says how pairs were drawn; run: quati-pool assign"):
+        export_prels(config, "ana", tmp_path / "ana.prels")
+    with AnnotationSession.open(config) as session:
+        mine = token(session, "ana")
+        assign(config, AssignOptions(everything=True, to=("ana",)))
+        submit(session, mine, item(session, mine), answer(1, None, status="skipped"))
+    with pytest.raises(QuatiPoolError, match="ana has graded no pair of the pool; run: quati-pool annotate"):
+        export_prels(config, "ana", tmp_path / "ana.prels")
+    assert not (tmp_path / "ana.prels").exists()
