@@ -273,5 +273,7 @@ EXPORTS = Registry(
         "hf": "quati_pool.release.hf:Hf",
         "doccano": "quati_pool.release.doccano:Doccano",
         "bundle": "quati_pool.release.bundle:Bundle",
+        "training": "quati_pool.release.training:Training",
+        "ltr": "quati_pool.release.ltr:Ltr",
     },
 )

@@ -10,15 +10,15 @@ import pyarrow as pa
 from pydantic import Field
 
 from quati_pool.files.lines import read_lines
-from quati_pool.files.pools import read_pool_rows
 from quati_pool.files.qrels import write_qrels
 from quati_pool.records import Query
 from quati_pool.release import base
 from quati_pool.release.card import Part, card, header
-from quati_pool.release.checks import graded_documents, holding_all_graded
+from quati_pool.release.checks import holding_all_graded
 from quati_pool.release.names import file_stems
 from quati_pool.release.output import Output
 from quati_pool.release.parquet import write_table
+from quati_pool.release.pool_records import pooled_passages
 from quati_pool.release.settings import publishable
 from quati_pool.release.state import Labelled, Release
 
@@ -68,7 +68,7 @@ class Bundle(base.Format):
         which = self.parameters.corpus
         if which == "full":
             return holding_all_graded(release, release.passages())
-        return holding_all_graded(release, _pooled(release)) if which == "pooled" else None
+        return holding_all_graded(release, pooled_passages(release)) if which == "pooled" else None
 
     def _pool(self, release: Release) -> Iterator[str]:
         for _, line in read_lines(release.pool):
@@ -120,19 +120,6 @@ def _unquoted(release: Release) -> list[str]:
     if all(labelled.labels is None or _RATIONALE not in labelled.labels.column_names for labelled in release.labelers):
         return []
     return ["The reasons that came with labels are not part of it either, for they may quote the passages."]
-
-
-def _pooled(release: Release) -> Iterator[tuple[str, str]]:
-    """The passages of the pool, each once, in pool order; then those of graded pairs outside the pool, in corpus
-    order."""
-    seen: set[str] = set()
-    for _, pair in read_pool_rows(release.pool):
-        if pair.doc_id not in seen:
-            seen.add(pair.doc_id)
-            yield pair.doc_id, pair.text
-    more = {doc_id for labelled in release.labelers for doc_id in graded_documents(labelled)} - seen
-    if more:
-        yield from ((doc_id, text) for doc_id, text in release.passages() if doc_id in more)
 
 
 def _labels(labelled: Labelled, labels: pa.Table, *, quotes: bool) -> pa.Table:

@@ -48,6 +48,8 @@ DEMO = f"""
     export labels --labeler lexical -o {{new}}.jsonl
     export beir --labeler sample-gold --allow-missing -o {{new}}-beir
     export hf -o {{new}}-hf
+    export training -o {{new}}-training
+    export ltr -o {{new}}-ltr
     export doccano -o {{new}}-doccano
     export bundle -o {{new}}-bundle
     export explorer -o {{new}}-explorer
