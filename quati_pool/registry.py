@@ -275,5 +275,7 @@ EXPORTS = Registry(
         "bundle": "quati_pool.release.bundle:Bundle",
         "training": "quati_pool.release.training:Training",
         "ltr": "quati_pool.release.ltr:Ltr",
+        "ir-datasets": "quati_pool.release.ir_datasets:IrDatasets",
+        "mteb": "quati_pool.release.mteb:Mteb",
     },
 )

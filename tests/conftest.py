@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 NEEDS = (*PARTS, "slow")
 MIGRATING = Path(__file__).with_name("store")
+
+# What ir_datasets reads or builds stays in a folder of the tests; it looks when it is imported.
+os.environ.setdefault("IR_DATASETS_HOME", str(Path(tempfile.gettempdir()) / "ir-datasets-of-tests"))
 
 settings.register_profile("quati-pool", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("quati-pool")

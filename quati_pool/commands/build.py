@@ -21,6 +21,7 @@ from quati_pool.processes.base import Engine
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.cache_keys import CacheKeys, used_corpora
 from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.project.data_sets import read_data_sets
 from quati_pool.project.events import Listener, kept_if_stopped
 from quati_pool.project.inputs import (
     Corpus,
@@ -88,11 +89,12 @@ def build(
     for run_tag in selected:
         require_packages(config, run_tag)
     grades = read_judgements(qrels) if qrels else None
-    queries = load_queries(config)
     workspace = Workspace(config.folder)
     builder = ArtifactBuilder(workspace, provenance(config), listener)
     forced = set(only or config.systems) if force else set()
     force_all = force and not only
+    read_data_sets(config, builder, force=force_all)
+    queries = load_queries(config)
     with listener.stage("hashing the corpus files"):
         fingerprints = {name: digest(corpus_key(config, name, workspace)) for name in used_corpora(config)}
     keys = CacheKeys(config, workspace, queries, fingerprints)

@@ -24,6 +24,10 @@ def read_label_source(
 
     Raises InputError if it cannot be read, or has a grade that is not on ``scale``; None allows any.
     """
+    if isinstance(settings, LabelFileConfig) and settings.data_set and not (folder / settings.path).exists():
+        raise InputError(
+            folder / settings.path, None, f"{settings.data_set.name} was not read yet; run: quati-pool build"
+        )
     read = (
         settings
         if isinstance(settings, LabelFile)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +15,18 @@ import xxhash
 from quati_pool.corpus.store import CorpusStore, DuplicateDocIdError
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.artifacts import Counts, digest
-from quati_pool.files.corpus import expand_paths, locate_doc_ids, read_passages
-from quati_pool.files.formats import data_suffix
 from quati_pool.files.lines import read_lines
 from quati_pool.files.qrels import read_judgements
 from quati_pool.files.queries import read_queries
 from quati_pool.pooling.pool import Pool
 from quati_pool.project.artifact_builder import ArtifactBuilder
-from quati_pool.project.config import CorpusConfig, PoolConfig, RetrieverSystem
+from quati_pool.project.config import PoolConfig, RetrieverSystem
+from quati_pool.project.passages import Passages, passages_of
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Ids, Query
 from quati_pool.registry import nearest
 from quati_pool.retrieval.run_file import RunFileParameters
 from quati_pool.text.pluralize import counted
-
-# Incremented whenever the same files would lead to a different store.
-_STORE_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -89,8 +86,12 @@ def all_queries(config: PoolConfig) -> list[Query]:
     settings = config.queries
     if settings.path is not None:
         path = config.folder / settings.path
-        columns = (settings.query_id, settings.query, settings.narrative, settings.cluster_id)
-        return read_queries(path, *columns)
+        if settings.data_set is not None:
+            if not path.exists():
+                problem = f"queries: {settings.source} was not read yet"
+                raise InputError(config.path, None, f"{problem}; run: quati-pool build -c {config.path}")
+            return read_queries(path)
+        return read_queries(path, settings.query_id, settings.query, settings.narrative, settings.cluster_id)
     if settings.only is not None:
         return [Query(query_id, "") for query_id in judged_queries(config.folder / settings.only)]
     workspace = Workspace(config.folder)
@@ -134,36 +135,22 @@ def _sampling_key(seed: int, query_id: str) -> tuple[int, str]:
 
 def corpus_key(config: PoolConfig, name: str, workspace: Workspace) -> dict[str, Any]:
     """The key of a corpus's store; its digest is the corpus's fingerprint."""
-    return _files_key(config, config.corpora[name], workspace)
+    return passages_of(config.folder, config.corpora[name], workspace).key()
 
 
 def texts_key(config: PoolConfig, workspace: Workspace) -> dict[str, Any] | None:
     """The key of the files of ``texts:``; None where there are none."""
-    return None if config.texts is None else _files_key(config, config.texts, workspace)
-
-
-def _files_key(config: PoolConfig, settings: CorpusConfig, workspace: Workspace) -> dict[str, Any]:
-    paths = expand_paths(config.folder, settings.path, workspace.is_output)
-    return {
-        # Only the suffix matters, as it selects the format; the rest of a file's name changes nothing.
-        "files": [[data_suffix(path), workspace.input_digest(path)] for path in paths],
-        "doc_id": settings.doc_id,
-        "text": settings.text,
-        "format": _STORE_FORMAT,
-    }
+    return None if config.texts is None else passages_of(config.folder, config.texts, workspace).key()
 
 
 def open_corpus(config: PoolConfig, name: str, builder: ArtifactBuilder, force: bool) -> Corpus:
     """Opens a corpus of the collection; writes its store first if that is missing or out of date."""
-    settings = config.corpora[name]
-    paths = expand_paths(config.folder, settings.path, builder.workspace.is_output)
-    key = corpus_key(config, name, builder.workspace)
+    passages = passages_of(config.folder, config.corpora[name], builder.workspace)
+    key = passages.key()
     fingerprint = digest(key)
     folder = builder.workspace.corpus(fingerprint)
     label = name if name == "corpus" else f"corpus {name}"
-    builder.ensure(
-        label, folder, key, lambda to: _write_store(to, settings, paths, label, builder), folder=True, force=force
-    )
+    builder.ensure(label, folder, key, partial(_write_store, passages, label, builder), folder=True, force=force)
     return Corpus(name, fingerprint, CorpusStore(folder))
 
 
@@ -175,18 +162,14 @@ def open_texts(
 
     Raises InputError where the files have none of the passages.
     """
-    settings = config.texts
-    wanted = [] if settings is None else _unknown_docs(pool, corpora)
-    if settings is None or not wanted:
+    wanted = [] if config.texts is None else _unknown_docs(pool, corpora)
+    if config.texts is None or not wanted:
         return None
-    paths = expand_paths(config.folder, settings.path, builder.workspace.is_output)
-    key = {"texts": texts_key(config, builder.workspace), "wanted": digest(sorted(wanted))}
+    passages = passages_of(config.folder, config.texts, builder.workspace)
+    key = {"texts": passages.key(), "wanted": digest(sorted(wanted))}
     fingerprint = digest(key)
     folder = builder.workspace.corpus(fingerprint)
-
-    def write(to: Path) -> Counts:
-        return _write_store(to, settings, paths, "texts", builder, frozenset(wanted))
-
+    write = partial(_write_store, passages, "texts", builder, wanted=frozenset(wanted))
     builder.ensure("texts", folder, key, write, folder=True, force=force)
     return Corpus("texts", fingerprint, CorpusStore(folder))
 
@@ -201,42 +184,29 @@ def _unknown_docs(pool: Pool, corpora: Sequence[Corpus]) -> list[str]:
 
 
 def _write_store(
-    folder: Path,
-    settings: CorpusConfig,
-    paths: list[Path],
-    label: str,
-    builder: ArtifactBuilder,
-    wanted: frozenset[str] | None = None,
+    passages: Passages, label: str, builder: ArtifactBuilder, folder: Path, wanted: frozenset[str] | None = None
 ) -> Counts:
-    """Writes all passages of the files, or the ``wanted`` ones."""
+    """Writes all passages, or the ``wanted`` ones, into a store."""
 
     def batches() -> Iterator[tuple[list[str], list[str]]]:
         done = 0
-        for batch in read_passages(paths, settings.doc_id, settings.text):
+        for doc_ids, texts in passages.batches():
             if wanted is None:
-                yield batch.doc_ids, batch.texts
+                yield doc_ids, texts
             else:
-                kept = [row for row in zip(*batch, strict=True) if row[0] in wanted]
+                kept = [row for row in zip(doc_ids, texts, strict=True) if row[0] in wanted]
                 yield [doc_id for doc_id, _ in kept], [text for _, text in kept]
-            done += len(batch.doc_ids)
+            done += len(doc_ids)
             builder.listener.progress(f"{label}: reading", done, 0, unit="passages")
 
     try:
-        passages = CorpusStore.write(folder, batches())
+        count = CorpusStore.write(folder, batches())
     except DuplicateDocIdError as error:
-        doc_id = next(iter(error.ordinals))
-        places = locate_doc_ids(paths, {doc_id}, settings.doc_id, settings.text)[doc_id]
-        (first_path, first_line), (path, line) = places[0], places[1]
-        more = f" ({len(error.ordinals)} doc_ids occur more than once)" if len(error.ordinals) > 1 else ""
-        raise InputError(
-            path,
-            line,
-            f"doc_id {doc_id!r} occurs again, first at {first_path}:{first_line}{more}; give each passage its own id",
-        ) from None
-    if passages == 0:
-        expected = "at least one" if wanted is None else f"some of the {len(wanted):,} that no corpus has; check doc_id"
-        raise InputError(paths[0], None, f"holds no passages; expected {expected}")
-    return {"passages": passages}
+        raise passages.repeated(error) from None
+    if count == 0:
+        some = "at least one" if wanted is None else f"some of the {len(wanted):,} that no corpus has; check doc_id"
+        raise passages.without(some)
+    return {"passages": count}
 
 
 def read_extra(config: PoolConfig) -> dict[tuple[str, str], int]:

@@ -43,7 +43,10 @@ def read_clusters(path: Path | None, config: PoolConfig | None) -> Clusters:
         queries = read_queries(path)
     elif config is not None and config.queries.path is not None:
         path, fields, column = config.folder / config.queries.path, config.queries, config.queries.cluster_id
-        queries = read_queries(path, fields.query_id, fields.query, fields.narrative, column)
+        if fields.data_set is None:
+            queries = read_queries(path, fields.query_id, fields.query, fields.narrative, column)
+        else:
+            queries = read_queries(path)
     else:
         raise ConfigError("--robust asks for clusters of queries; name their file with --queries, or a workspace by -c")
     if all(query.cluster_id is None for query in queries):

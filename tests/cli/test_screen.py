@@ -50,6 +50,8 @@ DEMO = f"""
     export hf -o {{new}}-hf
     export training -o {{new}}-training
     export ltr -o {{new}}-ltr
+    export ir-datasets -o {{new}}-ir
+    export mteb -o {{new}}-mteb
     export doccano -o {{new}}-doccano
     export bundle -o {{new}}-bundle
     export explorer -o {{new}}-explorer

@@ -426,7 +426,8 @@ def test_without_measures_the_default_ones_are_taken(tmp_path: Path) -> None:
         ),
         "no path": (
             "labels: {files: {ana: {person: true}}}\n",
-            "6: labels.files.ana: the key 'path' is missing; add it",
+            "6: labels.files.ana: the key 'path' is missing; add it, or name a data set with ir_datasets:, beir: or "
+            "mteb:",
         ),
         "a bad name": (
             "labels: {files: {'a/b': a.tsv}}\n",

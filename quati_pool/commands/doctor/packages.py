@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 
 from packaging.requirements import Requirement
 
-_EXTRAS = ("lucene", "neural", "app", "postgres", "ray", "prepare")
+_EXTRAS = ("lucene", "neural", "app", "postgres", "ray", "prepare", "ir-datasets")
 
 
 @dataclass(frozen=True)

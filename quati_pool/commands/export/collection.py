@@ -28,6 +28,7 @@ from quati_pool.labels.main_labeler import MainLabeler
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.cache_keys import refuse_outdated, used_corpora
 from quati_pool.project.config import load_config
+from quati_pool.project.data_sets import about_data_sets
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import Corpus, Queries, load_queries, open_corpus, open_texts
 from quati_pool.project.pool_reader import read_ledger
@@ -116,6 +117,7 @@ def export(
         labelers=[each.labelled for each in chosen.labelers],
         pool=grading.pool,
         runs=runs,
+        sources=about_data_sets(config),
         provenance={"seed": config.seed, "config": file_digest(config.path)},
         config=config.path,
     )

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from quati_pool.corpus.store import CorpusStore
-from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import digest, stale
 from quati_pool.files.corpus import expand_paths, read_file, read_passages
 from quati_pool.files.formats import format_of
@@ -94,6 +94,8 @@ def measure(config: PoolConfig, name: str, workspace: PlanWorkspace) -> CorpusSi
     except QuatiPoolError:
         pass
     try:
+        if settings.path is None:
+            raise ConfigError(f"{settings.source} is read by quati-pool build")
         return _read(name, settings, expand_paths(config.folder, settings.path, workspace.is_output), fingerprint)
     except (QuatiPoolError, OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())

@@ -96,7 +96,9 @@ class _Checks:
         faults = Collected(self._limit)
 
         def read() -> list[Query]:
-            if settings.path is None:
+            if settings.data_set is not None:
+                settings.data_set.open(self.config.folder)
+            if settings.path is None or settings.data_set is not None:
                 return all_queries(self.config)
             fields = (settings.query_id, settings.query, settings.narrative, settings.cluster_id)
             return read_queries(self.config.folder / settings.path, *fields, faults)
@@ -132,9 +134,12 @@ class _Checks:
             self._corpus(("texts",), self.config.texts)
 
     def _corpus(self, place: Place, settings: CorpusConfig) -> None:
+        if settings.data_set is not None:
+            self._tried(place, partial(settings.data_set.open, self.config.folder))
+            return
         place = (*place, "path")
         paths: dict[Path, None] = {}
-        for pattern in [settings.path] if isinstance(settings.path, str) else settings.path:
+        for pattern in [settings.path] if isinstance(settings.path, str) else settings.path or ():
             paths |= dict.fromkeys(self._tried(place, partial(self._files, pattern)) or ())
         there = {path: self._tried(place, partial(self._has_passages, path, settings)) for path in paths}
         empty = [path for path, has in there.items() if has is False]
@@ -254,6 +259,9 @@ class _Checks:
 
     def _label_file(self, settings: LabelFileConfig) -> None:
         path = self.config.folder / settings.path
+        if settings.data_set is not None:
+            settings.data_set.open(self.config.folder)
+            return
         self._readable(path)
         if settings.format is None and not settings.columns and looks_like(path, settings.columns) is None:
             raise InputError(path, None, "its format is unclear; name it with format:")

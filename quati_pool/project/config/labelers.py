@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, InstanceOf
 
 from quati_pool.files.yaml_file import Model, Place, YamlFile
 from quati_pool.project.config.components import read_component
+from quati_pool.project.config.data_sets import OfDataSet
 from quati_pool.records import MAX_GRADE
 from quati_pool.registry import JUDGES, NamedComponent, nearest
 
@@ -44,15 +45,17 @@ class PeopleConfig(Model):
     people: Literal["majority", "median", "mean"]
 
 
-class LabelFileConfig(Model):
-    """A file of labels.
+class LabelFileConfig(OfDataSet):
+    """A file of labels, or the judgements of an existing data set, of one ``split`` if it has several, which ``build``
+    writes into the file.
 
     ``format`` is needed only if it cannot be recognised from the file. ``columns`` maps fields to a table's column
     names; ``grades`` maps label names to grades, None for a label that is not a grade. ``annotator`` selects one
     person's labels in a file with those of several; ``person`` says that a person gave the labels, not a program.
     """
 
-    path: str
+    path: str = ""
+    split: str | None = None
     format: str | None = None
     columns: dict[str, str] = Field(default_factory=dict)
     grades: dict[str, LabelGrade] = Field(default_factory=dict)
@@ -84,7 +87,15 @@ def read_labels(file: YamlFile, data: Any, judges: Mapping[Any, Any]) -> LabelsC
 def _label_file(file: YamlFile, name: Any, data: Any) -> LabelFileConfig:
     place = ("labels", "files", name)
     file.text_key(place, name)
-    return file.model(place, LabelFileConfig, {"path": data} if isinstance(data, str) else data)
+    settings = file.model(place, LabelFileConfig, {"path": data} if isinstance(data, str) else data)
+    if settings.data_set is not None:
+        return settings.model_copy(update={"path": settings.data_set.file(f"{settings.split or 'all'}.qrels")})
+    if settings.split is not None:
+        raise file.error((*place, "split"), "is for data sets; drop it")
+    if not settings.path:
+        remedy = "add it, or name a data set with ir_datasets:, beir: or mteb:"
+        raise file.error(place, f"the key 'path' is missing; {remedy}")
+    return settings
 
 
 def read_judges(file: YamlFile, data: Mapping[Any, Any], label_files: Iterable[str]) -> dict[Any, AnyJudge]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from quati_pool.data_sets.kinds import KINDS
 from quati_pool.errors import InputError
 from quati_pool.evaluation.measures import DEFAULTS as MEASURES
 from quati_pool.files.yaml_file import Model, YamlFile
 from quati_pool.project.config.annotation import AnnotationConfig, read_annotation
+from quati_pool.project.config.data_sets import OfDataSet
 from quati_pool.project.config.labelers import AnyJudge, Grade, LabelsConfig, read_judges, read_labels
 from quati_pool.project.config.run_groups import expand_groups
 from quati_pool.project.config.systems import (
@@ -30,17 +32,39 @@ from quati_pool.registry import nearest
 from quati_pool.release.about import ReleaseConfig
 
 
-class CorpusConfig(Model):
-    """The files of a corpus (a path, a glob, or a list of these), and the names of their fields for id and text."""
+class CorpusConfig(OfDataSet):
+    """The files of a corpus (a path, a glob, or a list of these) and the names of their fields for id and text, or an
+    existing data set."""
 
-    path: str | list[str]
+    path: str | list[str] | None = None
     doc_id: str = "doc_id"
     text: str | list[str] = "text"
 
+    @property
+    def fields(self) -> list[str] | None:
+        """The fields of the text; None where ``pool.yaml`` names none."""
+        if "text" not in self.model_fields_set:
+            return None
+        return [self.text] if isinstance(self.text, str) else self.text
 
-class QueriesConfig(Model):
-    """The file of queries, the names of its fields, and which queries to use: all, a seeded sample, ``ids``, or
-    ``only`` those of a file of qrels. Without a file of queries, the ids are those of the qrels or the run files."""
+    @property
+    def source(self) -> str:
+        """The data set or the files, in words."""
+        if self.data_set is not None:
+            return self.data_set.name
+        return self.path if isinstance(self.path, str) else ", ".join(self.path or ())
+
+    @model_validator(mode="after")
+    def _some_source(self) -> Self:
+        if self.path is None and self.data_set is None:
+            raise ValueError("the key 'path' is missing; add it, or name a data set with ir_datasets:, beir: or mteb:")
+        return self
+
+
+class QueriesConfig(OfDataSet):
+    """The file of queries (of a data set: the one that ``build`` writes), the names of its fields, and which queries
+    to use: all, a seeded sample, ``ids``, or ``only`` those of a file of qrels. Without a file of queries, the ids are
+    those of the qrels or the run files."""
 
     path: str | None = None
     query_id: str = "query_id"
@@ -54,7 +78,7 @@ class QueriesConfig(Model):
     @property
     def source(self) -> str:
         """What the ids come from, in words or as a path."""
-        return self.path or self.only or "the run files"
+        return (self.data_set and self.data_set.name) or self.path or self.only or "the run files"
 
 
 class PoolSettings(Model):
@@ -172,7 +196,7 @@ def load_config(path: Path) -> PoolConfig:
     parts: dict[str, Any] = {
         "corpora": corpora,
         "texts": None if data.get("texts") is None else file.model(("texts",), CorpusConfig, _named(data["texts"])),
-        "queries": file.model(("queries",), QueriesConfig, data.get("queries", {})),
+        "queries": _queries(file, data.get("queries", {})),
         "pool": file.model(("pool",), PoolSettings, data.get("pool", {})),
         "release": file.model(("release",), ReleaseConfig, data.get("release", {})),
         "plan": _plan(file, data.get("plan", {}), corpora),
@@ -196,6 +220,13 @@ def _named(texts: Any) -> Any:
     return {"path": texts} if isinstance(texts, str | list) else texts
 
 
+def _queries(file: YamlFile, data: Any) -> QueriesConfig:
+    settings = file.model(("queries",), QueriesConfig, data)
+    if settings.data_set is None:
+        return settings
+    return settings.model_copy(update={"path": settings.data_set.file("queries.jsonl")})
+
+
 def _check_inputs(file: YamlFile, data: Mapping[Any, Any], systems: Mapping[str, System]) -> None:
     """Raises InputError where systems need a corpus or queries and there are none."""
     needing = next((tag for tag, system in systems.items() if needs_corpus(system)), None)
@@ -206,7 +237,7 @@ def _check_inputs(file: YamlFile, data: Mapping[Any, Any], systems: Mapping[str,
         raise file.error((), f"{both}, as {needing} reads passages; only run files and fusions of them do without")
     if "queries" not in data:
         raise file.error((), "the key 'queries' is missing; add it")
-    if data["queries"].get("path") is None:
+    if not {"path", *KINDS} & set(data["queries"]):
         raise file.error(("queries",), f"the key 'path' is missing; add it, as {needing} reads the queries' texts")
 
 

@@ -69,10 +69,10 @@ def appendix(state: State) -> list[Details]:
         ["Seed", str(config.seed)],
         ["Queries", f"{config.queries.source}: {state.pool.diversity.queries:,} with pooled pairs"],
         *(
-            [f"Corpus {name}" if len(config.corpora) > 1 else "Corpus", str(corpus.path)]
+            [f"Corpus {name}" if len(config.corpora) > 1 else "Corpus", corpus.source]
             for name, corpus in config.corpora.items()
         ),
-        *([] if config.texts is None else [["Texts of other pooled passages", str(config.texts.path)]]),
+        *([] if config.texts is None else [["Texts of other pooled passages", config.texts.source]]),
         ["Last label", f"number {state.seq:,} in the database" if state.seq else "none in the database"],
     ]
     settings_table = Table("The collection", [Column("What"), Column("Which")], facts)

@@ -1,0 +1,50 @@
+"""What ir_datasets reads from its export, and a collection built from it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from quati_pool.release.about import ReleaseConfig
+from quati_pool.release.ir_datasets import IrDatasets
+from quati_pool.release.manifest import verify
+from tests.release.small_release import HOSTILE, release_of
+
+GRADES = {("q1", "d1"): 3, ("q1", "d2"): 0, ("007", "d3"): 1}
+TEXTS = {f"d{n}": text or "an empty one would be no_text" for n, text in enumerate(HOSTILE, 1)}
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> Path:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    about = ReleaseConfig(title='A "set"', license="mit", citation="@misc{x, title={'}}", languages=["pt"])
+    release = release_of(
+        tmp_path, {"ana": GRADES, "gpt 4": {("q1", "d1"): 1}}, texts=TEXTS, narratives={"q1": "why\n"}, about=about
+    )
+    counts = IrDatasets(IrDatasets.Parameters()).write(release, folder)
+    assert counts["datasets"][:2] == ["small", "small/ana"]
+    return folder
+
+
+def test_the_library_reads_it(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import ir_datasets
+
+    from quati_pool.component_files import import_file
+
+    monkeypatch.setattr(ir_datasets.registry, "_registered", dict(ir_datasets.registry._registered))
+    import_file(exported / "dataset.py")
+    data = ir_datasets.load("small")
+    assert {doc.doc_id: doc.text for doc in data.docs_iter()} == TEXTS
+    queries = [(query.query_id, query.default_text(), query.narrative) for query in data.queries_iter()]
+    assert queries == [("q1", "what is q1?", "why\n"), ("007", "what is 007?", None)]
+    qrels = {(row.query_id, row.doc_id): row.relevance for row in data.qrels_iter()}
+    assert qrels == GRADES
+    others = [name for name in ir_datasets.registry if name.startswith("small/")]
+    assert len(others) == 2
+    (other,) = [name for name in others if name != "small/ana"]
+    assert [(row.query_id, row.relevance) for row in ir_datasets.load(other).qrels_iter()] == [("q1", 1)]
+    assert data.documentation()["license"] == "mit"
+    assert data.docs_store().get("d2").text == TEXTS["d2"]
+    assert verify(exported) == [], "reading writes nothing into the export"
