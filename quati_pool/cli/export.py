@@ -93,6 +93,8 @@ def export_qrels(
     outside = f"; {_outside(written, made.outside)}" if made.outside else ""
     cut = f"; {coverage.cut:,} passages were cut before they were graded" if coverage.cut else ""
     typer.echo(f"wrote {made.path}: {written:,} pairs{outside}{left}{cut}", err=True)
+    if made.withheld is not None:
+        typer.echo(f"do not publish them: {made.withheld}", err=True)
 
 
 def export_prels(

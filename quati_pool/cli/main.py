@@ -33,6 +33,7 @@ from quati_pool.cli import (
     report,
     retrievers,
     status,
+    submissions,
     validate,
     workspaces,
 )
@@ -80,8 +81,8 @@ def _options(
 
 
 for group in (
-    workspaces, prepare, build, judge, batch, labels, assessors, assign, annotate, import_labels, questions, agree,
-    evaluate, report, export, bench, prompts, validate, retrievers, status, doctor,
+    workspaces, prepare, build, submissions, judge, batch, labels, assessors, assign, annotate, import_labels,
+    questions, agree, evaluate, report, export, bench, prompts, validate, retrievers, status, doctor,
 ):  # fmt: skip
     group.register(app)
 

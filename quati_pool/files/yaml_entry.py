@@ -1,4 +1,4 @@
-"""Adds an entry to a YAML file that people edit, and keeps comments, order and spacing byte for byte."""
+"""Adds entries to a YAML file that people edit, and keeps comments, order and spacing byte for byte."""
 
 from __future__ import annotations
 
@@ -21,14 +21,19 @@ class _Part(NamedTuple):
 
 
 def with_entry(text: str, key: str, name: str, value: Mapping[str, Any]) -> str:
-    """``text``, a YAML text, with ``name: value`` added as the last entry of its mapping ``key``, which is created if
+    """As ``with_entries``, for one entry."""
+    return with_entries(text, key, {name: value})
+
+
+def with_entries(text: str, key: str, entries: Mapping[str, Mapping[str, Any]]) -> str:
+    """``text``, a YAML text, with ``entries`` added as the last ones of its mapping ``key``, which is created if
     missing.
 
-    Raises ValueError if the entry cannot be added.
+    Raises ValueError if they cannot be added.
     """
     before = yaml.safe_load(text) or {}
-    after = {**before, key: {**(before.get(key) or {}), name: value}}
-    place, added = _addition(text, key, name, value)
+    after = {**before, key: {**(before.get(key) or {}), **entries}}
+    place, added = _addition(text, key, entries)
     changed = text[:place] + added.replace("\n", "\r\n" if "\r\n" in text else "\n") + text[place:]
     try:
         read = yaml.safe_load(changed)
@@ -39,22 +44,22 @@ def with_entry(text: str, key: str, name: str, value: Mapping[str, Any]) -> str:
     return changed
 
 
-def _addition(text: str, key: str, name: str, value: Mapping[str, Any]) -> tuple[int, str]:
-    """The offset of the insertion, and the text to insert. It may be wrong for rare layouts, which ``with_entry``
+def _addition(text: str, key: str, entries: Mapping[str, Mapping[str, Any]]) -> tuple[int, str]:
+    """The offset of the insertion, and the text to insert. It may be wrong for rare layouts, which ``with_entries``
     detects."""
     parts = _parts(text)
     root = next((at for at, part in enumerate(parts) if isinstance(part.event, yaml.MappingStartEvent)), None)
     if root is None:
-        return len(text), _lines(text, len(text), {key: {name: value}}, 0)
+        return len(text), _lines(text, len(text), {key: dict(entries)}, 0)
     at = root + 1
     while at < parts[root].last and getattr(parts[at].event, "value", None) != key:
         at = parts[parts[at].last + 1].last + 1
     if at == parts[root].last:
-        return len(text), _lines(text, len(text), {key: {name: value}}, parts[root + 1].column)
+        return len(text), _lines(text, len(text), {key: dict(entries)}, parts[root + 1].column)
     mapping = parts[at + 1]
     inner = parts[at + 2 : mapping.last]
     if getattr(mapping.event, "flow_style", False):
-        entry = _dump({name: value}, flow=True).strip()[1:-1]
+        entry = _dump(entries, flow=True).strip()[1:-1]
         return (inner[-1].ends, f", {entry}") if inner else (mapping.ends, entry)
     indent = inner[0].column if inner else parts[at].column + 2
     final = next((part for part in reversed(inner) if not part.unseen), mapping)
@@ -65,7 +70,7 @@ def _addition(text: str, key: str, name: str, value: Mapping[str, Any]) -> tuple
     # Comments with deeper indentation belong to the entry before.
     comments = re.compile(rf"(?: {{{indent + 1},}}#.*\n)*").match(text, place)
     place = comments.end() if comments else place
-    return place, _lines(text, place, {name: value}, indent)
+    return place, _lines(text, place, entries, indent)
 
 
 def _parts(text: str) -> Sequence[_Part]:

@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import shlex
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from quati_pool.commands.init import init_pages
 from quati_pool.project.events import Listener
 from quati_pool.reporting.formats.answers import LINES, PIPE, TERMINAL, Answer, answer_text
 from quati_pool.text.display_width import columns
+from tests.cli import shared_task
 from tests.cli.conftest import Cli
 from tests.shared_data import shared
 
@@ -103,6 +105,17 @@ ELSEWHERE = {
 }
 
 
+TASK = """
+    submissions check incoming
+    submissions add incoming
+    build
+    judge stub
+    submissions report --draws 100
+    submissions release --after 2999-01-01
+    submissions release --after 2020-01-01
+"""
+
+
 def _leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[str]:
     if isinstance(command, click.Group):
         for name, inner in command.commands.items():
@@ -114,7 +127,7 @@ def _leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[str]
 
 
 def test_every_command_is_tried() -> None:
-    tried = [line.strip() for line in f"{DEMO}{BENCH}".splitlines() if line.strip()]
+    tried = [line.strip() for line in f"{DEMO}{BENCH}{TASK}".splitlines() if line.strip()]
     for name in set(_leaves(typer.main.get_command(app))) - ELSEWHERE - {""}:
         assert any(line == name or line.startswith(f"{name} ") for line in tried), name
 
@@ -162,6 +175,14 @@ def test_the_demo(tmp_path: Path, fits: Callable[[str], None], monkeypatch: pyte
     monkeypatch.chdir(folder)
     for number, line in enumerate(DEMO.strip().splitlines()):
         fits(line.strip().format(new=f"../new-{number}"))
+
+
+def test_a_shared_task(tmp_path: Path, fits: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    shared_task.write(tmp_path)
+    shutil.copytree(tmp_path / "corrected", tmp_path / "incoming", dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    for line in TASK.strip().splitlines():
+        fits(line.strip())
 
 
 def test_a_benchmark(tmp_path: Path, fits: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:

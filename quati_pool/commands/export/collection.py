@@ -32,6 +32,7 @@ from quati_pool.project.data_sets import about_data_sets
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import Corpus, Queries, load_queries, open_corpus, open_texts
 from quati_pool.project.pool_reader import read_ledger
+from quati_pool.project.submissions import refuse_withheld
 from quati_pool.project.workspace import Workspace
 from quati_pool.registry import EXPORTS
 from quati_pool.release.base import Format
@@ -94,6 +95,8 @@ def export(
             f"{config.path}: {format_name} publishes the passages, and this collection has none: name corpus: or "
             "texts:, or use: export bundle --set corpus=none"
         )
+    if written_as.needs_grades:
+        refuse_withheld(config)
     workspace = Workspace(config.folder)
     target = path or workspace.export(format_name)
     _refuse_others(target)

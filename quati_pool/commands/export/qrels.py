@@ -19,6 +19,7 @@ from quati_pool.labels.qrels import as_qrels, grades_outside_pool, nothing_grade
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import load_queries
+from quati_pool.project.submissions import withheld
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Qrels, id_problem
 from quati_pool.release.checks import BY_ID
@@ -34,6 +35,8 @@ class ExportedQrels:
     outside: int = 0
     main: MainLabeler | None = None
     """The main labeler, where no labeler was named."""
+    withheld: str | None = None
+    """Why they may not be published yet, in a shared task."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +116,7 @@ def export_qrels(
     with locked_output(path, (listener or Listener()).say):
         clear_partials(path)
         write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
-    return ExportedQrels(path, found.coverage, found.outside, found.main)
+    return ExportedQrels(path, found.coverage, found.outside, found.main, withheld(config))
 
 
 def _main(grading: Grading) -> MainLabeler:

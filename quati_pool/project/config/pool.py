@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -82,10 +84,21 @@ class QueriesConfig(OfDataSet):
 
 
 class PoolSettings(Model):
-    """How deep the pool goes, and a file of further pairs (query_id <tab> doc_id)."""
+    """How deep the pool goes, which runs feed it, and a file of further pairs (query_id <tab> doc_id).
+
+    ``by: priority`` lets the first ``per_group`` systems of each family feed the pool, by their ``priority``.
+    """
 
     depth: Depth = 10
+    by: Literal["priority"] | None = None
+    per_group: Depth | None = None
     extra: str | None = None
+
+    @model_validator(mode="after")
+    def _both(self) -> Self:
+        if (self.by is None) != (self.per_group is None):
+            raise ValueError("expected by: priority and per_group: together, such as {by: priority, per_group: 3}")
+        return self
 
 
 class PlannedCorpus(Model):
@@ -173,16 +186,27 @@ class PoolConfig(Model):
         return max([self.run_depth, *map(self.input_depth, readers)])
 
     def pool_depth(self, run_tag: str) -> int:
-        """How many of a system's documents enter the pool per query; 0 for ``pool: false``."""
-        system = self.systems[run_tag]
-        return (system.pool_depth or self.pool.depth) if system.pool else 0
+        """How many of a system's documents enter the pool per query; 0 for a system that does not feed it."""
+        return (self.systems[run_tag].pool_depth or self.pool.depth) if run_tag in self._feeding else 0
+
+    @cached_property
+    def _feeding(self) -> frozenset[str]:
+        """The systems that feed the pool: all without ``pool: false``, or the first of each family by priority. Those
+        without a priority come last, in their order in ``pool.yaml``."""
+        feeding = [tag for tag, system in self.systems.items() if system.pool]
+        if self.pool.per_group is None:
+            return frozenset(feeding)
+        by_family: dict[str, list[str]] = {}
+        for tag in sorted(feeding, key=lambda tag: self.systems[tag].priority or sys.maxsize):
+            by_family.setdefault(self.family(tag), []).append(tag)
+        return frozenset(tag for tags in by_family.values() for tag in tags[: self.pool.per_group])
 
     def family(self, run_tag: str) -> str:
         return self.systems[run_tag].family or run_tag
 
 
-def load_config(path: Path) -> PoolConfig:
-    """Reads and checks a ``pool.yaml``.
+def load_config(path: Path, *, without_systems: bool = False) -> PoolConfig:
+    """Reads and checks a ``pool.yaml``; ``without_systems`` takes one that names no system yet.
 
     Raises InputError, with the line at fault, for a file that is missing, is not YAML, or is not a valid
     configuration.
@@ -207,7 +231,8 @@ def load_config(path: Path) -> PoolConfig:
     parts["labels"] = read_labels(file, data.get("labels", {}), judges)
     parts["judges"] = read_judges(file, judges, parts["labels"].files)
     parts["annotation"] = read_annotation(file, data.get("annotation", {}), parts["judges"])
-    parts["systems"] = read_systems(file, expand_groups(file, data.get("systems")), corpora)
+    named = {} if without_systems and not data.get("systems") else expand_groups(file, data.get("systems"))
+    parts["systems"] = read_systems(file, named, corpora)
     _check_inputs(file, data, parts["systems"])
     rest = {key: value for key, value in data.items() if key != "corpus"}
     config = file.model((), PoolConfig, {**rest, **parts, "path": path})
@@ -267,7 +292,7 @@ def _plan(file: YamlFile, data: Any, corpora: Mapping[str, CorpusConfig]) -> Pla
 
 def _check_depths(file: YamlFile, config: PoolConfig) -> None:
     """Raises InputError where no system feeds the pool, or one is pooled deeper than its run goes."""
-    if not any(config.pool_depth(tag) for tag in config.systems):
+    if config.systems and not any(config.pool_depth(tag) for tag in config.systems):
         raise file.error(("systems",), "every system has pool: false; let at least one feed the pool")
     for tag, system in config.systems.items():
         if system.pool_depth and not system.pool:

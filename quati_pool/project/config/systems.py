@@ -20,12 +20,14 @@ class System(Model):
     """The settings that all systems share.
 
     ``family`` groups related systems for reusability tests; ``pool: false`` keeps a system out of the pool but in the
-    ledger; ``pool_depth`` overrides the pool's depth.
+    ledger; ``pool_depth`` overrides the pool's depth; ``priority`` counts from 1 within a family, for ``pool: {by:
+    priority}``.
     """
 
     family: str | None = None
     pool: bool = True
     pool_depth: Depth | None = None
+    priority: Depth | None = None
 
 
 class RetrieverSystem(System):

@@ -1,0 +1,148 @@
+"""``quati-pool submissions add``: accepted runs become anonymous systems of the collection."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quati_pool.commands.submissions.intake import DEPTH, Intake, Submission, check
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.artifacts import clear_partials, locked_output, put_file
+from quati_pool.files.runs import ranked_run, read_run_rows, write_run
+from quati_pool.files.yaml_entry import with_entries
+from quati_pool.project import submissions
+from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.project.events import Listener
+from quati_pool.project.submissions import Participation, read_participants, write_participants
+from quati_pool.text.pluralize import counted
+
+
+@dataclass(frozen=True)
+class Added:
+    """What became of the runs of a folder: those ``new`` to the collection, ``replaced`` by a corrected file, and
+    ``unchanged``; the others have faults."""
+
+    intake: Intake
+    participants: list[Participation]
+    new: list[Submission] = field(default_factory=list)
+    replaced: list[Submission] = field(default_factory=list)
+    unchanged: list[Submission] = field(default_factory=list)
+
+    @property
+    def waiting(self) -> list[Submission]:
+        """The runs that wait for a corrected file."""
+        return [one for one in self.intake.submissions if not one.ok]
+
+
+def add(config_path: Path, folder: Path, listener: Listener, *, depth: int = DEPTH, replacing: bool = False) -> Added:
+    """Adds every run without a fault as a system of ``pool.yaml``, under an anonymous name and family.
+
+    A run is known by its group and the name of its file. One whose content has changed is replaced only with
+    ``replacing``. A process killed at any point leaves a valid workspace, and calling again finishes the work.
+
+    Raises QuatiPoolError, and changes nothing, where a run has changed without ``replacing``, or ``pool.yaml`` cannot
+    be extended.
+    """
+    intake = check(config_path, folder, listener, depth=depth)
+    with locked_output(config_path, listener.say):
+        config = load_config(config_path, without_systems=True)
+        known = {(one.group, one.file): one for one in read_participants(config)}
+        added = Added(intake, [])
+        for one in intake.accepted:
+            before = known.get((one.group, one.path.name))
+            same = before is not None and before.sha256 == one.sha256
+            (added.new if before is None else added.unchanged if same else added.replaced).append(one)
+        if added.replaced and not replacing:
+            named = ", ".join(f"{one.group}/{one.path.name}" for one in added.replaced[:3])
+            changed = counted(len(added.replaced), "run has", "runs have")
+            raise QuatiPoolError(f"{changed} another content than when it was added ({named}); replace with --replace")
+        named_runs = _named(config, known, intake.accepted)
+        for one in added.replaced:
+            # First, so that no killed process leaves the old run under the new file's hash.
+            _run_file(config, known[one.group, one.path.name]).unlink(missing_ok=True)
+        write_participants(config, [*{**known, **named_runs}.values()])
+        for done, one in enumerate(intake.accepted):
+            listener.progress("submissions: adding", done, len(intake.accepted), unit="runs")
+            _write_run(config, one, named_runs[one.group, one.path.name])
+        _extend(config, [*named_runs.values()])
+    added.participants.extend(read_participants(config))
+    return added
+
+
+Key = tuple[str, str]
+
+
+def _named(
+    config: PoolConfig, known: Mapping[Key, Participation], accepted: Sequence[Submission]
+) -> dict[Key, Participation]:
+    """The participation of each accepted run, with the name that it has or a new one.
+
+    The numbers of groups are drawn from the system's source of randomness, so that no seed gives them away.
+    """
+    families = {one.group: one.family for one in known.values()}
+    new = sorted({one.group for one in accepted} - families.keys())
+    first = 1 + max((int(family.removeprefix("g")) for family in families.values()), default=0)
+    numbers = list(range(first, first + len(new)))
+    secrets.SystemRandom().shuffle(numbers)
+    width = max(2, len(str(first + len(new))))
+    families |= {group: f"g{number:0{width}}" for group, number in zip(new, numbers, strict=True)}
+    taken = {one.system for one in known.values()} | set(config.systems)
+    found: dict[Key, Participation] = {}
+    for one in accepted:
+        key = (one.group, one.path.name)
+        family = families[one.group]
+        system = known[key].system if key in known else next(
+            name for number in range(1, len(taken) + 2) if (name := f"{family}-r{number}") not in taken
+        )  # fmt: skip
+        taken.add(system)
+        found[key] = Participation(system, family, one.group, str(one.run_tag), one.path.name, one.sha256, one.priority)
+    return found
+
+
+def _run_file(config: PoolConfig, named: Participation) -> Path:
+    return submissions.folder(config) / f"{named.system}.trec.gz"
+
+
+def _write_run(config: PoolConfig, one: Submission, named: Participation) -> None:
+    """Writes the run under its anonymous tag, unless it is there."""
+    path = _run_file(config, named)
+    if path.exists():
+        return
+    clear_partials(path)
+    run = ranked_run(read_run_rows(one.path), named.system)
+    put_file(path, lambda partial: write_run(run, partial))
+
+
+def _extend(config: PoolConfig, named: Sequence[Participation]) -> None:
+    """Adds the systems that ``pool.yaml`` does not have."""
+    entries: dict[str, dict[str, Any]] = {
+        one.system: {
+            "retriever": "run",
+            "path": f"{submissions.folder(config).name}/{one.system}.trec.gz",
+            "family": one.family,
+            "priority": one.priority,
+        }
+        # In an order that does not show that of the groups' names.
+        for one in sorted(named, key=lambda one: (one.family, len(one.system), one.system))
+        if one.system not in config.systems
+    }
+    if not entries:
+        return
+    path = config.path.resolve()
+    try:
+        changed = with_entries(path.read_bytes().decode("utf-8"), "systems", entries)
+    except ValueError:
+        raise QuatiPoolError(
+            f"{path}: systems: cannot be extended as it is written; write its entries on lines of their own"
+        ) from None
+
+    def fill(partial: Path) -> None:
+        partial.write_bytes(changed.encode("utf-8"))
+        load_config(partial)
+        shutil.copymode(path, partial)
+
+    put_file(path, fill)

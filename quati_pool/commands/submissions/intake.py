@@ -1,0 +1,252 @@
+"""``quati-pool submissions check``: all faults of all runs in a folder of groups, found at once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from quati_pool.errors import InputError
+from quati_pool.files.artifacts import file_digest
+from quati_pool.files.problems import CollectedByKind, quoted
+from quati_pool.files.runs import RunRows, rank_contradictions, ranked_run, read_runs
+from quati_pool.files.yaml_file import Model, YamlFile
+from quati_pool.project.artifact_builder import ArtifactBuilder
+from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.project.events import Listener
+from quati_pool.project.inputs import Corpus, Queries, load_queries, open_corpus
+from quati_pool.project.workspace import Workspace
+from quati_pool.records import Ids, Int
+from quati_pool.text.pluralize import counted
+
+DEPTH = 1000
+"""How many documents a run may have for a query, by TREC's convention."""
+
+# Kinds of faults in the rows of one file, and ids that a message names.
+_KINDS, _NAMED = 20, 3
+_NOTES = ("group.yaml",)
+
+
+class GroupNotes(Model):
+    """``group.yaml`` in a group's folder: whom to write to, and its runs by priority, the most important first."""
+
+    name: str | None = None
+    contact: str | None = None
+    priorities: Annotated[list[str], Field(default_factory=list)]
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A submitted file. ``faults`` keep it out, ``warnings`` do not; ``ranking`` is a digest of the documents that it
+    ranks, empty where it cannot be read. ``priority`` counts from 1 within the group."""
+
+    group: str
+    path: Path
+    priority: int
+    run_tag: str | None
+    sha256: str
+    rows: int
+    queries: int
+    ranking: str = ""
+    faults: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.faults
+
+
+@dataclass(frozen=True)
+class Intake:
+    """The runs of all groups, by group, then priority. ``depth`` is the largest number of documents per query,
+    ``topics`` the number of queries of the task."""
+
+    config: PoolConfig
+    folder: Path
+    depth: int
+    topics: int
+    notes: dict[str, GroupNotes]
+    submissions: list[Submission]
+
+    @property
+    def accepted(self) -> list[Submission]:
+        return [one for one in self.submissions if one.ok]
+
+    def of(self, group: str) -> list[Submission]:
+        return [one for one in self.submissions if one.group == group]
+
+
+def check(config_path: Path, folder: Path, listener: Listener, *, depth: int = DEPTH, limit: int = _KINDS) -> Intake:
+    """Checks every run below ``folder``, which has a folder for each group.
+
+    Raises InputError where there is no group or no run, and for a faulty ``group.yaml``.
+    """
+    config = load_config(config_path, without_systems=True)
+    queries = load_queries(config)
+    builder = ArtifactBuilder(Workspace(config.folder), {"collection": config.name}, listener)
+    corpora = [open_corpus(config, name, builder, force=False) for name in config.corpora]
+    if not folder.is_dir():
+        raise InputError(folder, None, "is not a folder; expected one with a folder for each group")
+    groups = sorted(path for path in folder.iterdir() if path.is_dir() and path.name[0] != ".")
+    if not groups:
+        raise InputError(folder, None, "has no folder of a group; expected GROUP/RUN below it")
+    notes = {group.name: _notes(group) for group in groups}
+    files = [(group.name, *found) for group in groups for found in _files(group, notes[group.name])]
+    if not files:
+        raise InputError(folder, None, "has no run; expected GROUP/RUN below it")
+    found = []
+    for done, (group, priority, path) in enumerate(files):
+        listener.progress("submissions: checking", done, len(files), unit="runs")
+        found.append(_checked(group, priority, path, queries, corpora, depth, limit))
+    _compare(found)
+    return Intake(config, folder, depth, len(queries.queries), notes, found)
+
+
+def _notes(group: Path) -> GroupNotes:
+    path = group / "group.yaml"
+    if not path.exists():
+        return GroupNotes(priorities=[])
+    file = YamlFile(path)
+    notes = file.model((), GroupNotes, file.data or {})
+    missing = next((name for name in notes.priorities if not (group / name).is_file()), None)
+    if missing is not None:
+        raise file.error(("priorities",), f"there is no run {missing!r} in this folder; name its file")
+    return notes
+
+
+def _files(group: Path, notes: GroupNotes) -> Iterator[tuple[int, Path]]:
+    """The priority and the file of each run of a group: those that it lists, then the others by name."""
+    others = sorted(
+        path.name for path in group.iterdir() if path.is_file() and path.name[0] != "." and path.name not in _NOTES
+    )
+    for priority, name in enumerate(dict.fromkeys([*notes.priorities, *others]), 1):
+        yield priority, group / name
+
+
+def _checked(
+    group: str, priority: int, path: Path, queries: Queries, corpora: Sequence[Corpus], depth: int, limit: int
+) -> Submission:
+    problems = CollectedByKind(limit)
+    runs: dict[str, RunRows] = {}
+    try:
+        runs = read_runs(path, problems)
+    except InputError as error:  # the file as a whole: cut off, not gzip, not UTF-8
+        problems.add(error)
+    faults = [_words(error) for error in problems.errors]
+    more = problems.count - problems.covered
+    faults += [f"{more:,} more faults"] if more else []
+    warnings = list(problems.warnings)
+    if len(runs) > 1:
+        faults.append(f"holds {len(runs):,} runs ({', '.join(list(runs)[:_NAMED])}, …); expected one run in a file")
+    rows = next(iter(runs.values()), None)
+    if rows is None:
+        return Submission(group, path, priority, None, file_digest(path), 0, 0, "", faults, warnings)
+    faults += _strangers(rows, queries, corpora) + _too_deep(rows, depth)
+    for fault, said in _oddities(rows, queries):
+        (faults if fault else warnings).append(said)
+    ranking = _ranking(rows)
+    answered = len(np.unique(rows.query))
+    return Submission(
+        group, path, priority, rows.run_tag, file_digest(path), len(rows.query), answered, ranking, faults, warnings
+    )
+
+
+def _words(error: InputError) -> str:
+    return error.message if error.line is None else f"line {error.line:,}: {error.message}"
+
+
+def _strangers(rows: RunRows, queries: Queries, corpora: Sequence[Corpus]) -> list[str]:
+    """Faults for queries that are not of the task, and documents that are not of the corpus."""
+    faults = []
+    strange = np.flatnonzero(queries.ids.encode(rows.queries.values) < 0)
+    if len(strange):
+        faults.append(f"{_some(rows.queries, strange, 'query_id', 'query_ids')} not of the task; drop their rows")
+    if corpora:
+        known = np.zeros(len(rows.docs), dtype=bool)
+        for corpus in corpora:
+            known |= corpus.store.ids.encode(rows.docs.values) >= 0
+        strange = np.flatnonzero(~known)
+        if len(strange):
+            faults.append(f"{_some(rows.docs, strange, 'doc_id', 'doc_ids')} not in the corpus; check their form")
+    return faults
+
+
+def _some(ids: Ids, codes: Int, one: str, many: str) -> str:
+    named = ", ".join(map(quoted, ids.decode(codes[:_NAMED]).to_pylist()))
+    more = ", …" if len(codes) > _NAMED else ""
+    return f"{counted(len(codes), one, many)} ({named}{more}) {'is' if len(codes) == 1 else 'are'}"
+
+
+def _too_deep(rows: RunRows, depth: int) -> list[str]:
+    lengths = np.bincount(rows.query, minlength=len(rows.queries))
+    deep = np.flatnonzero(lengths > depth)
+    if not len(deep):
+        return []
+    named = quoted(rows.queries.decode(deep[:1])[0].as_py())
+    queries = counted(len(deep), "query has", "queries have")
+    return [f"{queries} more than {depth:,} documents ({named} has {lengths[deep[0]]:,}); cut them there"]
+
+
+def _oddities(rows: RunRows, queries: Queries) -> Iterator[tuple[bool, str]]:
+    """Whether each oddity is a fault, and what it is: ranks that contradict scores, ties, missing queries."""
+    answered = len(np.unique(rows.query))
+    contradicted = rank_contradictions(rows)
+    if contradicted.queries:
+        where = f"{contradicted.queries:,} of {counted(answered, 'query', 'queries')}"
+        reversed_order = 2 * contradicted.queries > answered and 2 * contradicted.rows > len(rows.query) - answered
+        yield (
+            reversed_order,
+            (
+                f"the scores rise with the ranks in {where}; higher scores count as better: turn their signs"
+                if reversed_order
+                else f"the ranks do not follow the scores in {where}; the scores count, as in trec_eval"
+            ),
+        )
+    run = ranked_run(rows)
+    if tied := int(run.tied.sum()):
+        yield False, f"{tied:,} of {counted(len(run), 'row', 'rows')} are tied; ties are ordered by doc_id, descending"
+    known = queries.ids.encode(rows.queries.values)
+    missing = np.setdiff1d(np.arange(len(queries.ids)), known)
+    if len(missing):
+        yield False, f"{_some(queries.ids, missing, 'query', 'queries')} without a document, and will count 0"
+
+
+def _ranking(rows: RunRows) -> str:
+    """A digest of the documents that a run ranks for each query, whatever its scores, tag and order of queries."""
+    run = ranked_run(rows)
+    order = np.lexsort((run.rank, run.queries.lexicographic_rank(run.query)))
+    sha = hashlib.sha256()
+    for ids, codes in ((run.queries, run.query[order]), (run.docs, run.doc[order])):
+        sha.update("\n".join(ids.decode(codes).to_pylist()).encode())
+        sha.update(b"\0")
+    return sha.hexdigest()
+
+
+def _compare(found: list[Submission]) -> None:
+    """Adds what only the comparison of runs shows: equal tags, and equal rankings."""
+    by_tag, by_ranking = defaultdict(list), defaultdict(list)
+    for one in found:
+        if one.run_tag is not None:
+            by_tag[one.run_tag].append(one)
+        if one.ranking:
+            by_ranking[one.ranking].append(one)
+    for same in by_tag.values():
+        for one in same:
+            own = [other.path.name for other in same if other is not one and other.group == one.group]
+            if own:
+                one.faults.append(f"its run_tag {quoted(str(one.run_tag))} is also that of {own[0]}; rename one")
+            elif len(same) > 1:
+                one.warnings.append(f"another group has a run with the run_tag {quoted(str(one.run_tag))}")
+    for same in by_ranking.values():
+        for one in same:
+            own = [other.path.name for other in same if other is not one and other.group == one.group]
+            if own:
+                one.faults.append(f"ranks the same documents as {own[0]}; send one of them")
+            elif len(same) > 1:
+                one.faults.append("has exactly the ranking of a run of another group; tell us whose it is")

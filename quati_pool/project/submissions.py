@@ -1,0 +1,115 @@
+"""What a shared task knows of its participants' runs: who submitted which, under which anonymous name.
+
+It is in one file of the workspace, ``submissions/participants.json``, readable by its owner alone, which no export,
+report or bundle contains.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.files.artifacts import put_file
+from quati_pool.project.config import PoolConfig
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Participation:
+    """A run of a group: its anonymous ``system`` and ``family``, and what the group calls it. ``sha256`` is that of the
+    submitted file, ``priority`` counts from 1 within the group."""
+
+    system: str
+    family: str
+    group: str
+    run_tag: str
+    file: str
+    sha256: str
+    priority: int
+
+
+def folder(config: PoolConfig) -> Path:
+    """The workspace's folder of anonymised runs."""
+    return config.folder / "submissions"
+
+
+def participants_file(config: PoolConfig) -> Path:
+    return folder(config) / "participants.json"
+
+
+def read_participants(config: PoolConfig) -> list[Participation]:
+    """All runs that were added, in the order in which they were; none where there is no shared task.
+
+    Raises InputError for a damaged file.
+    """
+    path = participants_file(config)
+    if not path.exists():
+        return []
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return [Participation(**one) for one in data["runs"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            path, None, "is damaged; restore it from a backup, as nothing else names the groups"
+        ) from error
+
+
+def write_participants(config: PoolConfig, runs: Iterable[Participation]) -> None:
+    """Writes all runs, with mode 0600 from the first byte on."""
+    path = participants_file(config)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = json.dumps({"format": _FORMAT, "runs": [asdict(one) for one in runs]}, ensure_ascii=False, indent=1)
+
+    def fill(partial: Path) -> None:
+        partial.unlink(missing_ok=True)
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+            stream.write(data + "\n")
+
+    put_file(path, fill)
+
+
+def manifest_file(config: PoolConfig) -> Path:
+    """The manifest of a shared task's release."""
+    return config.folder / "exports" / "submissions" / "MANIFEST.json"
+
+
+def read_manifest(config: PoolConfig) -> dict[str, Any] | None:
+    """The manifest of the release; None where there is none yet."""
+    try:
+        found = json.loads(manifest_file(config).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise InputError(manifest_file(config), None, "is damaged; run: quati-pool submissions release") from error
+    return found if isinstance(found, dict) else None
+
+
+def today() -> date:
+    """The date in UTC, by which qrels are released."""
+    return datetime.now(UTC).date()
+
+
+def withheld(config: PoolConfig) -> str | None:
+    """Why the qrels of a shared task may not be published yet; None where they may, or there is no shared task."""
+    if not participants_file(config).exists():
+        return None
+    manifest = read_manifest(config)
+    after = None if manifest is None else date.fromisoformat(manifest["qrels_after"])
+    if after is not None and after <= today():
+        return None
+    until = "they are released" if after is None else f"{after.isoformat()}, the date of their release"
+    return f"the qrels of the shared task are withheld until {until}"
+
+
+def refuse_withheld(config: PoolConfig) -> None:
+    """Raises QuatiPoolError while the qrels of a shared task may not be published."""
+    reason = withheld(config)
+    if reason is not None:
+        raise QuatiPoolError(f"{reason}; to set the date, run: quati-pool submissions release --after DATE")
