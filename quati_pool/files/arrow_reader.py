@@ -50,7 +50,7 @@ def read_with_arrow(
                 return None
             if lines:
                 batches += _parse(lines, delimiter, names, wanted, plain)
-                if not all(_valid_ids(batches[-1][name]) for name in ids):
+                if not all(valid_ids(batches[-1][name], quotes=False) for name in ids):
                     return None
     except pa.ArrowInvalid:
         return None
@@ -83,8 +83,8 @@ def _parse(
     return batches
 
 
-def _valid_ids(column: pa.Array) -> bool:
-    """Whether all values are ids."""
+def valid_ids(column: pa.Array, *, quotes: bool = True) -> bool:
+    """Whether all values are ids; ``quotes``: whether one may begin with a quote."""
     values = (column.dictionary if isinstance(column, pa.DictionaryArray) else column).cast(ID)
     if not len(values):
         return True
@@ -92,7 +92,7 @@ def _valid_ids(column: pa.Array) -> bool:
     ends = np.frombuffer(offsets, dtype=np.int64)[values.offset : values.offset + len(values) + 1]
     if (ends[1:] == ends[:-1]).any():
         return False
-    if (np.frombuffer(data, dtype=np.uint8)[ends[:-1]] == ord('"')).any():
+    if not quotes and (np.frombuffer(data, dtype=np.uint8)[ends[:-1]] == ord('"')).any():
         return False
     characters = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]]
     low, high = _PRINTABLE

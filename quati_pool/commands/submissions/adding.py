@@ -12,8 +12,9 @@ from typing import Any
 from quati_pool.commands.submissions.intake import DEPTH, Intake, Submission, check
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import clear_partials, locked_output, put_file
-from quati_pool.files.runs import ranked_run, read_run_rows, write_run
+from quati_pool.files.runs import copy_run
 from quati_pool.files.yaml_entry import with_entries
+from quati_pool.processes.threads import in_threads
 from quati_pool.project import submissions
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
@@ -65,9 +66,9 @@ def add(config_path: Path, folder: Path, listener: Listener, *, depth: int = DEP
             # First, so that no killed process leaves the old run under the new file's hash.
             _run_file(config, known[one.group, one.path.name]).unlink(missing_ok=True)
         write_participants(config, [*{**known, **named_runs}.values()])
-        for done, one in enumerate(intake.accepted):
+        written = in_threads(lambda one: _write_run(config, one, named_runs[one.group, one.path.name]), intake.accepted)
+        for done, _ in enumerate(written):
             listener.progress("submissions: adding", done, len(intake.accepted), unit="runs")
-            _write_run(config, one, named_runs[one.group, one.path.name])
         _extend(config, [*named_runs.values()])
     added.participants.extend(read_participants(config))
     return added
@@ -113,8 +114,7 @@ def _write_run(config: PoolConfig, one: Submission, named: Participation) -> Non
     if path.exists():
         return
     clear_partials(path)
-    run = ranked_run(read_run_rows(one.path), named.system)
-    put_file(path, lambda partial: write_run(run, partial))
+    put_file(path, lambda partial: copy_run(one.path, partial, named.run_tag, named.system))
 
 
 def _extend(config: PoolConfig, named: Sequence[Participation]) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field
 
 from quati_pool.errors import InputError
@@ -17,12 +19,13 @@ from quati_pool.files.artifacts import file_digest
 from quati_pool.files.problems import CollectedByKind, quoted
 from quati_pool.files.runs import RunRows, rank_contradictions, ranked_run, read_runs
 from quati_pool.files.yaml_file import Model, YamlFile
+from quati_pool.processes.threads import in_threads
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import Corpus, Queries, load_queries, open_corpus
 from quati_pool.project.workspace import Workspace
-from quati_pool.records import Ids, Int
+from quati_pool.records import ID, Ids, Int, Run
 from quati_pool.text.pluralize import counted
 
 DEPTH = 1000
@@ -100,10 +103,10 @@ def check(config_path: Path, folder: Path, listener: Listener, *, depth: int = D
     files = [(group.name, *found) for group in groups for found in _files(group, notes[group.name])]
     if not files:
         raise InputError(folder, None, "has no run; expected GROUP/RUN below it")
-    found = []
-    for done, (group, priority, path) in enumerate(files):
-        listener.progress("submissions: checking", done, len(files), unit="runs")
-        found.append(_checked(group, priority, path, queries, corpora, depth, limit))
+    found: list[Submission] = []
+    for one in in_threads(lambda file: _checked(*file, queries, corpora, depth, limit), files):
+        listener.progress("submissions: checking", len(found), len(files), unit="runs")
+        found.append(one)
     _compare(found)
     return Intake(config, folder, depth, len(queries.queries), notes, found)
 
@@ -147,13 +150,13 @@ def _checked(
     rows = next(iter(runs.values()), None)
     if rows is None:
         return Submission(group, path, priority, None, file_digest(path), 0, 0, "", faults, warnings)
+    run = ranked_run(rows)
+    answered = int((run.rank == 1).sum())
     faults += _strangers(rows, queries, corpora) + _too_deep(rows, depth)
-    for fault, said in _oddities(rows, queries):
+    for fault, said in _oddities(rows, run, answered, queries):
         (faults if fault else warnings).append(said)
-    ranking = _ranking(rows)
-    answered = len(np.unique(rows.query))
     return Submission(
-        group, path, priority, rows.run_tag, file_digest(path), len(rows.query), answered, ranking, faults, warnings
+        group, path, priority, run.run_tag, file_digest(path), len(run), answered, _ranking(run), faults, warnings
     )
 
 
@@ -193,9 +196,8 @@ def _too_deep(rows: RunRows, depth: int) -> list[str]:
     return [f"{queries} more than {depth:,} documents ({named} has {lengths[deep[0]]:,}); cut them there"]
 
 
-def _oddities(rows: RunRows, queries: Queries) -> Iterator[tuple[bool, str]]:
+def _oddities(rows: RunRows, run: Run, answered: int, queries: Queries) -> Iterator[tuple[bool, str]]:
     """Whether each oddity is a fault, and what it is: ranks that contradict scores, ties, missing queries."""
-    answered = len(np.unique(rows.query))
     contradicted = rank_contradictions(rows)
     if contradicted.queries:
         where = f"{contradicted.queries:,} of {counted(answered, 'query', 'queries')}"
@@ -208,7 +210,6 @@ def _oddities(rows: RunRows, queries: Queries) -> Iterator[tuple[bool, str]]:
                 else f"the ranks do not follow the scores in {where}; the scores count, as in trec_eval"
             ),
         )
-    run = ranked_run(rows)
     if tied := int(run.tied.sum()):
         yield False, f"{tied:,} of {counted(len(run), 'row', 'rows')} are tied; ties are ordered by doc_id, descending"
     known = queries.ids.encode(rows.queries.values)
@@ -217,15 +218,14 @@ def _oddities(rows: RunRows, queries: Queries) -> Iterator[tuple[bool, str]]:
         yield False, f"{_some(queries.ids, missing, 'query', 'queries')} without a document, and will count 0"
 
 
-def _ranking(rows: RunRows) -> str:
+def _ranking(run: Run) -> str:
     """A digest of the documents that a run ranks for each query, whatever its scores, tag and order of queries."""
-    run = ranked_run(rows)
-    order = np.lexsort((run.rank, run.queries.lexicographic_rank(run.query)))
-    sha = hashlib.sha256()
-    for ids, codes in ((run.queries, run.query[order]), (run.docs, run.doc[order])):
-        sha.update("\n".join(ids.decode(codes).to_pylist()).encode())
-        sha.update(b"\0")
-    return sha.hexdigest()
+    place = run.queries.lexicographic_rank(np.arange(len(run.queries)))
+    order = np.argsort(place[run.query], kind="stable")
+    queries, docs = run.queries.decode(run.query[order]), run.docs.decode(run.doc[order])
+    # No id holds a blank or a line end. The array's data buffer is the concatenation of its values.
+    ranking = pc.binary_join_element_wise(queries, docs, pa.scalar("\n", ID), pa.scalar(" ", ID))
+    return hashlib.sha256(memoryview(ranking.buffers()[2])).hexdigest()
 
 
 def _compare(found: list[Submission]) -> None:

@@ -12,7 +12,7 @@ from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 from quati_pool.reporting.explorer import links
 from quati_pool.reporting.figures.pictures import Picture
-from quati_pool.reporting.figures.plots import Drawing, Link, heat_map, lines
+from quati_pool.reporting.figures.plots import MOST_NUMBERED, Drawing, Link, heat_map, lines
 from quati_pool.reporting.formats.tables import latex_file, to_markdown
 from quati_pool.reporting.json_data.build import as_data
 from quati_pool.reporting.tables.build import tables
@@ -70,7 +70,7 @@ def overlap_picture(result: BuildResult) -> Drawing:
 
 
 def overlap(result: BuildResult) -> Picture | None:
-    """The heat map as a part of a report, each cell leading to its two systems; None without systems."""
+    """The heat map as a part of a report, each numbered cell leading to its two systems; None without systems."""
     names = [share.name for share in result.diversity.systems]
     if not names:
         return None
@@ -80,7 +80,8 @@ def overlap(result: BuildResult) -> Picture | None:
         for row, values in zip(names, result.diversity.overlap.tolist(), strict=True)
         for column, value in zip(names, values, strict=True)
     ]
-    return Picture("overlap", overlap_picture(result), caption, f"{caption} Of {', '.join(names)}.", leads)
+    of = f"{caption} Of {', '.join(names)}."
+    return Picture("overlap", overlap_picture(result), caption, of, leads if len(names) <= MOST_NUMBERED else [])
 
 
 def growth(result: BuildResult) -> Picture | None:

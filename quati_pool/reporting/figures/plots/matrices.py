@@ -18,19 +18,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
+MOST_NUMBERED = 40
+"""A larger heat map has colours alone, in cells that shrink so that it does not grow."""
+_CELL, _LETTERS = 0.55, 10  # inches, points
+
+
 def heat_map(values: npt.NDArray[Any], names: Sequence[str], title: str, scale: str) -> Drawing:
     """A square matrix of shares from 0 to 1 with its numbers; NaN is shown as a dash. The places are the cells, row by
-    row."""
-    size = max(4.5, 0.55 * len(names) + 2.2)
+    row. More than ``MOST_NUMBERED`` names have small letters, to be read in the enlarged SVG, and no numbers."""
+    side = _CELL * min(len(names), MOST_NUMBERED)
+    size = max(4.5, side + 2.2)
+    letters = min(_LETTERS, 0.9 * 72 * side / max(len(names), 1))
 
     def draw(canvas: Canvas) -> Places:
         axes = canvas.add_subplot()
         image = axes.imshow(np.ma.masked_invalid(values), vmin=0, vmax=1, cmap="Blues")
         shown = labels(names)
-        axes.set_xticks(range(len(names)), shown, rotation=45, ha="right", rotation_mode="anchor")
-        axes.set_yticks(range(len(names)), shown)
+        axes.set_xticks(range(len(names)), shown, rotation=45, ha="right", rotation_mode="anchor", fontsize=letters)
+        axes.set_yticks(range(len(names)), shown, fontsize=letters)
         axes.set_title(title)
-        for row, column in np.ndindex(values.shape):
+        for row, column in np.ndindex(values.shape) if len(names) <= MOST_NUMBERED else ():
             value = values[row, column]
             axes.text(
                 column,
