@@ -274,7 +274,13 @@ class Run:
 
     def head(self, depth: int) -> Run:
         """The run cut at rank ``depth`` for every query."""
-        return self._rows(self.rank <= depth)
+        kept = self.rank <= depth
+        return self if kept.all() else self._rows(kept)
+
+    def without_unused_docs(self) -> Run:
+        """The same run over a vocabulary of its own documents alone."""
+        used, doc = np.unique(self.doc, return_inverse=True)
+        return Run(self.run_tag, self.queries, Ids(self.docs.decode(used)), self.query, doc, self.rank, self.score)
 
     def known(self, docs: Ids) -> Run:
         """The rows whose document is in ``docs``, over that vocabulary; ranks keep their gaps."""

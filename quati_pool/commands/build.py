@@ -134,7 +134,9 @@ def _build_runs(builder: RunBuilder, selected: Sequence[str]) -> list[Run] | Non
     config = builder.config
     finished = 0
     with kept_if_stopped(lambda: f"{finished:,} of {counted(len(selected), 'run', 'runs')}" if finished else ""):
-        for run_tag in sorted(selected, key=lambda tag: not builder.reads_files(tag)):
+        order = sorted(selected, key=lambda tag: not builder.reads_files(tag))
+        builder.read_ahead(order)
+        for run_tag in order:
             builder.run(run_tag)
             finished += 1
     missing = [tag for tag in config.systems if tag not in selected and not _is_current(builder, tag)]

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, NamedTuple, Self
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -115,29 +114,6 @@ def chosen_run(path: Path, runs: Mapping[str, RunRows], run_tag: str | None, rem
         more = ", …" if len(runs) > _NAMED else ""
         raise InputError(path, None, f"holds {len(runs):,} runs ({named}{more}); {remedy}")
     return next(iter(runs.values()), None) or _Lines().rows(path.name)
-
-
-class RunFileReader:
-    """Reads run files, and keeps the runs of the last one, so that a file of many runs is read once for all of them."""
-
-    def __init__(self) -> None:
-        self._path: Path | None = None
-        self._runs: dict[str, RunRows] = {}
-
-    def read(self, path: Path) -> dict[str, RunRows]:
-        """As ``read_runs``."""
-        if path != self._path:
-            self._path, self._runs = None, {}
-            self._path, self._runs = path, read_runs(path)
-        return self._runs
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._path, self._runs = None, {}
 
 
 def write_run(run: Run, target: Path | BinaryIO) -> None:

@@ -11,16 +11,17 @@ import pyarrow.compute as pc
 
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import Counts, read_counts, stale
-from quati_pool.files.runs import read_run, write_run
+from quati_pool.files.runs import RankContradictions, read_run, write_run
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.cache_keys import CacheKeys, locate_index
 from quati_pool.project.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
-from quati_pool.project.inputs import Corpus, Queries
+from quati_pool.project.inputs import Corpus, Queries, run_files
 from quati_pool.project.resumable_folders import BuildContext
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Run
 from quati_pool.registry import nearest
 from quati_pool.retrieval.base import RunSource, checked_hits, one_each
+from quati_pool.retrieval.run_file import RunFileReader
 from quati_pool.text.pluralize import counted
 
 # How many documents a note names.
@@ -49,11 +50,23 @@ class RunBuilder:
         self.context = context
         self.forced = forced
         self._runs: dict[str, Run] = {}
+        self._contradictions: dict[str, RankContradictions] = {}
 
     def reads_files(self, run_tag: str) -> bool:
         """Whether a system reads files of the user, whose faults are best found before any long work."""
         system = self.config.systems[run_tag]
         return isinstance(system, RetrieverSystem) and bool(self._component(system).inputs())
+
+    def read_ahead(self, run_tags: Sequence[str]) -> None:
+        """Begins to read the run files of those systems whose runs must be built, in this order."""
+        given = run_files(self.config)
+        late = [
+            tag
+            for tag in run_tags
+            if tag in given and (tag in self.forced or not run_is_current(self.keys, self.artifacts.workspace, tag))
+        ]
+        paths = dict.fromkeys(self.keys.environment.folder / given[tag].path for tag in late)
+        self.context.engine(RunFileReader).expect(list(paths))
 
     def run(self, run_tag: str) -> Run:
         """A system's run down to its search depth, built or read from disk; its file in ``runs/`` ends at
@@ -77,7 +90,9 @@ class RunBuilder:
             run = compute()
             write_run(run, to)
             computed.append(run)
-            return {"documents": len(run), "queries": len(np.unique(run.query))}
+            counts = {"documents": len(run), "queries": int((run.rank == 1).sum())}
+            contradictions = self._contradictions.get(run_tag)
+            return counts if contradictions is None else counts | {"rank_contradictions": contradictions._asdict()}
 
         self.artifacts.ensure(name, path, key, fill, force=run_tag in self.forced)
         return computed[0] if computed else self._read(path, run_tag)
@@ -103,7 +118,7 @@ class RunBuilder:
         component, queries, name = self._component(system), self.queries, self.keys.corpus(run_tag)
         if isinstance(component, RunSource):
             self.context.begin(run_tag, "reading", "rows")
-            found = component.run(run_tag, queries.ids, depth, self.context)
+            found, self._contradictions[run_tag] = component.run(run_tag, queries.ids, depth, self.context)
             if name is not None:
                 self._note_unknown(run_tag, found, found.known(self.corpora[name].store.ids), "kept")
             return found

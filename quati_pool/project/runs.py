@@ -13,12 +13,11 @@ from typing import NamedTuple
 from quati_pool.errors import ConfigError, FaultsError, InputError, QuatiPoolError
 from quati_pool.evaluation.judged_runs import emptied_if_unjudged
 from quati_pool.evaluation.run_facts import RunFacts, run_facts
-from quati_pool.files.artifacts import file_digest, unfinished
+from quati_pool.files.artifacts import file_digest, read_counts, unfinished
 from quati_pool.files.frames import Given, read_run_frame
 from quati_pool.files.problems import Problems
 from quati_pool.files.runs import (
     RankContradictions,
-    RunFileReader,
     RunRows,
     chosen_run,
     rank_contradictions,
@@ -31,6 +30,7 @@ from quati_pool.project.config import PoolConfig
 from quati_pool.project.inputs import read_extra, run_files
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Qrels, Run
+from quati_pool.retrieval.run_file import RunFileParameters, RunFileReader
 
 _NONE = RankContradictions(0, 0)
 _SET_NAME = re.compile(r"[^\s=/#*?\[\]]+\Z")
@@ -106,13 +106,7 @@ def workspace_runs(config: PoolConfig) -> RunSet:
             absent[run_tag] = problem
         else:
             runs.append(read_run(path, run_tag))
-            # The user's file, not the workspace's copy, in which ``build`` set the ranks; it may be gone.
-            source = config.folder / given[run_tag].path if run_tag in given else None
-            contradictions[run_tag] = (
-                rank_contradictions(chosen_run(source, reader.read(source), given[run_tag].run_tag))
-                if source is not None and source.exists()
-                else _NONE
-            )
+            contradictions[run_tag] = _contradictions_of(config, path, given.get(run_tag), reader)
     if not runs:
         first = next(iter(absent))
         raise InputError(workspace.run(first), None, f"{absent[first]}; run: quati-pool build -c {config.path}")
@@ -127,6 +121,20 @@ def workspace_runs(config: PoolConfig) -> RunSet:
         contradictions,
         of_workspace=True,
     )
+
+
+def _contradictions_of(
+    config: PoolConfig, run: Path, given: RunFileParameters | None, reader: RunFileReader
+) -> RankContradictions:
+    """Where the ranks in the user's file, from which ``run`` was built, do not follow the order of its scores."""
+    if given is None:
+        return _NONE
+    recorded = read_counts(run).get("rank_contradictions")
+    if recorded is not None:
+        return RankContradictions(**recorded)
+    # A run that was built before they were recorded, whose file may be gone.
+    source = config.folder / given.path
+    return rank_contradictions(chosen_run(source, reader.read(source), given.run_tag)) if source.exists() else _NONE
 
 
 def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunSet]:

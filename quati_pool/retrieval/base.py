@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ScoreError
 from quati_pool.files.artifacts import Counts, digest, file_digest
+from quati_pool.files.runs import RankContradictions
 from quati_pool.processes.base import Engine
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval.planning import Estimate, Workload
@@ -270,8 +271,9 @@ class RunSource(Component):
     """Provides the run of a system that ran elsewhere; its documents need not be in the corpus."""
 
     @abstractmethod
-    def run(self, run_tag: str, queries: Ids, depth: int, context: Context) -> Run:
-        """The run down to ``depth`` for those of ``queries`` that it has, over any vocabulary of documents."""
+    def run(self, run_tag: str, queries: Ids, depth: int, context: Context) -> tuple[Run, RankContradictions]:
+        """The run down to ``depth`` for those of ``queries`` that it has, over any vocabulary of documents; and where
+        the ranks that it came with do not follow its scores."""
 
 
 class Reranker(Component):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from types import TracebackType
+from typing import Annotated, Self
 
 import numpy as np
 from pydantic import Field
 
-from quati_pool.files.runs import RunFileReader, chosen_run
+from quati_pool.files.runs import RankContradictions, RunRows, chosen_run, rank_contradictions, read_runs
+from quati_pool.processes.threads import in_threads
 from quati_pool.records import Ids, Run
 from quati_pool.retrieval import base
 from quati_pool.retrieval.planning import Estimate, Workload
@@ -18,6 +22,40 @@ from quati_pool.text.pluralize import counted
 _READ, _HELD, _PACKED = 5e-8, 9.5, 3.5
 # Bytes of memory per row while reading, for the estimate of a file that does not exist yet.
 _ROW = 230
+
+
+class RunFileReader:
+    """Reads run files, and keeps the runs of the last one, so that a file of many runs is read once for all of them."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._runs: dict[str, RunRows] = {}
+        self._ahead: deque[Path] = deque()
+        self._read_ahead: Iterator[dict[str, RunRows]] = iter(())
+
+    def expect(self, paths: Sequence[Path]) -> None:
+        """Reads the next of these files in threads while one is worked on, if they are asked for in this order."""
+        self._ahead, self._read_ahead = deque(paths), in_threads(read_runs, paths)
+
+    def read(self, path: Path) -> dict[str, RunRows]:
+        """As ``read_runs``."""
+        if path != self._path:
+            self._path, self._runs = None, {}
+            if self._ahead and self._ahead[0] == path:
+                self._ahead.popleft()
+                self._runs = next(self._read_ahead)
+            else:
+                self._runs = read_runs(path)
+            self._path = path
+        return self._runs
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__init__()  # type: ignore[misc]
 
 
 class RunFileParameters(base.Parameters):
@@ -53,17 +91,18 @@ class RunFile(base.RunSource):
         run_tag = self.parameters.run_tag
         return {} if run_tag is None else {"run_tag": run_tag}
 
-    def run(self, run_tag: str, queries: Ids, depth: int, context: base.Context) -> Run:
+    def run(self, run_tag: str, queries: Ids, depth: int, context: base.Context) -> tuple[Run, RankContradictions]:
         path = self.environment.folder / self.parameters.path
         runs = context.engine(RunFileReader).read(path)
         rows = chosen_run(path, runs, self.parameters.run_tag)
         query = queries.encode(rows.queries.values)[rows.query]
         ours = query >= 0
-        strangers = len(np.unique(rows.query[~ours]))
+        strangers = int(np.count_nonzero(np.bincount(rows.query[~ours])))
         if strangers:
             verb = counted(strangers, "query is", "queries are")
             context.note(f"{run_tag}: {verb} not of this collection and left out ({path})")
-        return Run.ranked(run_tag, queries, rows.docs, query[ours], rows.doc[ours], rows.score[ours], depth)
+        run = Run.ranked(run_tag, queries, rows.docs, query[ours], rows.doc[ours], rows.score[ours], depth)
+        return run.without_unused_docs(), rank_contradictions(rows)
 
 
 def _size(path: Path) -> int:

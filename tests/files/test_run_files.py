@@ -19,7 +19,6 @@ from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files import runs
 from quati_pool.files.problems import STRICT, Collected
 from quati_pool.files.runs import (
-    RunFileReader,
     RunRows,
     chosen_run,
     rank_contradictions,
@@ -164,15 +163,6 @@ def test_a_pair_twice_within_one_of_several_runs(tmp_path: Path) -> None:
     path.write_text("q1 Q0 d1 1 2 a\nq1 Q0 d1 1 2 b\nq1 Q0 d1 2 1 a\n", encoding="utf-8")
     with pytest.raises(InputError, match=r":3: query_id 'q1' and doc_id 'd1' are already in line 1"):
         read_runs(path)
-
-
-def test_the_last_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[Path] = []
-    monkeypatch.setattr(runs, "read_runs", lambda path: read.append(path) or {path.name: None})
-    a, b = tmp_path / "a", tmp_path / "b"
-    with RunFileReader() as reader:
-        assert [list(reader.read(path)) for path in (a, a, b, a)] == [["a"], ["a"], ["b"], ["a"]]
-    assert read == [a, b, a]
 
 
 @given(

@@ -9,8 +9,9 @@ import pytest
 
 from quati_pool.errors import InputError
 from quati_pool.records import Ids, Run
+from quati_pool.retrieval import run_file
 from quati_pool.retrieval.base import ComponentEnvironment, Context
-from quati_pool.retrieval.run_file import RunFile, RunFileParameters
+from quati_pool.retrieval.run_file import RunFile, RunFileParameters, RunFileReader
 
 # The file may have the queries in another order.
 QUERIES = Ids(["q2", "q1"])
@@ -23,7 +24,7 @@ def read(
     assert source.index_key() is None
     assert source.inputs() == [path.name]
     with Context(note=(notes if notes is not None else []).append) as context:
-        run = source.run("theirs", QUERIES, depth, context)
+        run, _ = source.run("theirs", QUERIES, depth, context)
     assert (run.run_tag, run.queries) == ("theirs", QUERIES)
     return rows(run)
 
@@ -96,3 +97,48 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_only_foreign_queries_give_an_empty_run(tmp_path: Path) -> None:
     assert read(written(tmp_path, "other Q0 9 1 1 x")) == []
+
+
+def test_the_last_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr(run_file, "read_runs", lambda path: read.append(path) or {path.name: None})
+    a, b = tmp_path / "a", tmp_path / "b"
+    with RunFileReader() as reader:
+        assert [list(reader.read(path)) for path in (a, a, b, a)] == [["a"], ["a"], ["b"], ["a"]]
+    assert read == [a, b, a]
+
+
+def test_files_are_read_ahead_in_the_order_in_which_they_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr(run_file, "read_runs", lambda path: read.append(path) or {path.name: None})
+    paths = [tmp_path / name for name in "abcdefgh"]
+    with RunFileReader() as reader:
+        reader.expect(paths[:-1])
+        asked = [paths[0], paths[7], paths[1], paths[1], paths[3], paths[2]]
+        assert [list(reader.read(path)) for path in asked] == [[path.name] for path in asked]
+    # The last one was not expected, and the fourth was asked for before its turn.
+    assert set(asked) <= set(read)
+    assert read.count(paths[0]) == read.count(paths[1]) == read.count(paths[2]) == read.count(paths[7]) == 1
+
+
+def test_only_the_documents_that_are_kept_take_memory(tmp_path: Path) -> None:
+    path = written(tmp_path, "q1 Q0 d1 1 3 t", "q1 Q0 d2 2 2 t", "q1 Q0 d3 3 1 t", "q3 Q0 d4 1 9 t")
+    with Context() as context:
+        run, contradictions = RunFile(RunFileParameters(path=path.name), ComponentEnvironment(tmp_path)).run(
+            "theirs", QUERIES, 2, context
+        )
+    assert run.docs.values.to_pylist() == ["d1", "d2"]
+    assert contradictions == (0, 0)
+
+
+def test_a_faulty_file_is_reported_when_its_turn_comes(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.run", tmp_path / "bad.run"
+    good.write_text("q1 Q0 d1 1 2.5 tag\n", encoding="utf-8")
+    bad.write_text("q1 Q0 d1 1 high tag\n", encoding="utf-8")
+    with RunFileReader() as reader:
+        reader.expect([good, bad, good])
+        assert list(reader.read(good)) == ["tag"]
+        with pytest.raises(InputError, match=r"bad.run:1: score 'high' is not a number"):
+            reader.read(bad)

@@ -85,9 +85,10 @@ def release(
                     "run_tag": one.system,
                     "family": one.family,
                     "sha256": file_digest(workspace.run(one.system)),
-                    **read_counts(workspace.run(one.system)),
+                    **{unit: counts[unit] for unit in ("documents", "queries")},
                 }
                 for one in sorted(participants, key=lambda one: one.system)
+                for counts in [read_counts(workspace.run(one.system))]
             ],
         }
         path.parent.mkdir(parents=True, exist_ok=True)
