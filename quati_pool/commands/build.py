@@ -204,14 +204,14 @@ def _pairs(pool: Pool, queries: Queries, corpora: Sequence[Corpus]) -> Iterator[
         doc_ids: list[str] = pool.docs.decode(pool.doc[part]).to_pylist()
         query_ids: list[str] = pool.queries.decode(pool.query[part]).to_pylist()
         texts = passage_texts(doc_ids, corpora)
-        rows = zip(query_ids, doc_ids, pool.ranks[part].tolist(), pooled_by_depth[part].tolist(), strict=True)
+        rows = zip(query_ids, doc_ids, pool.ranks[part], pooled_by_depth[part].tolist(), strict=True)
         for query_id, doc_id, ranks, by_depth in rows:
             yield PoolPair(
                 query_id=query_id,
                 doc_id=doc_id,
                 query=query_texts[query_id],
                 text=texts.get(doc_id, ""),
-                runs={tag: rank for tag, rank in zip(pool.run_tags, ranks, strict=True) if rank},
+                runs={pool.run_tags[system]: int(ranks[system]) for system in np.flatnonzero(ranks)},
                 round=1,
                 reason="depth" if by_depth else "extra",
                 inclusion=1.0,

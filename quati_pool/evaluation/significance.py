@@ -87,8 +87,9 @@ def _tested(
     shape (comparisons, queries)."""
     means: list[float | None] = [None] * len(differences)
     outcomes = [_NO_PAIR] * len(differences)
-    sets, of = np.unique(paired, axis=0, return_inverse=True)
-    for number, queries in enumerate(sets):
+    # Packed, since numpy compares rows byte by byte.
+    _, first, of = np.unique(np.packbits(paired, axis=1), axis=0, return_index=True, return_inverse=True)
+    for number, queries in enumerate(paired[first]):
         rows = np.flatnonzero(of == number)
         if not queries.any():
             continue
@@ -106,20 +107,27 @@ def groups(run_tags: Sequence[str], comparisons: Iterable[Comparison]) -> dict[s
     3). Letters go a … z, aa, ab …, in the order of each group's first runs.
     """
     place = {run_tag: position for position, run_tag in enumerate(run_tags)}
-    found = {frozenset(place.values())}
+    # A group is an integer with a bit for each run; so are the runs that differ significantly from a run.
+    apart = [0] * len(run_tags)
     for one in comparisons:
-        if not one.significant:
-            continue
-        a, b = place[one.a], place[one.b]
-        holding = {group for group in found if a in group and b in group}
-        parts = {group - {run} for group in holding for run in (a, b)}
+        if one.significant:
+            a, b = place[one.a], place[one.b]
+            apart[a] |= 1 << b
+            apart[b] |= 1 << a
+    found = {(1 << len(run_tags)) - 1}
+    for position, others in enumerate(apart):
+        run = 1 << position
+        holding = {group for group in found if group & run and group & others}
+        parts = {part for group in holding for part in (group & ~run, group & ~others)}
         found -= holding
         # Absorb: drop a part if another group contains it. A part cannot contain an older group, because the group
         # that was split would have contained it too.
-        found |= {part for part in parts if not any(part < other for other in found | parts)}
+        whole = found | parts
+        found |= {part for part in parts if not any(part & other == part != other for other in whole)}
+    members = [[position for position in range(len(run_tags)) if group >> position & 1] for group in found]
     letters: dict[str, list[str]] = {run_tag: [] for run_tag in run_tags}
-    for number, group in enumerate(sorted(found, key=sorted)):
-        for position in sorted(group):
+    for number, group in enumerate(sorted(members)):
+        for position in group:
             letters[run_tags[position]].append(_letter(number))
     return {run_tag: tuple(own) for run_tag, own in letters.items()}
 

@@ -26,6 +26,7 @@ from quati_pool.files.runs import (
     read_runs,
 )
 from quati_pool.pooling.pool import Pool, depth_pool
+from quati_pool.processes.threads import in_threads
 from quati_pool.project.config import PoolConfig
 from quati_pool.project.inputs import read_extra, run_files
 from quati_pool.project.workspace import Workspace
@@ -95,18 +96,18 @@ def workspace_runs(config: PoolConfig) -> RunSet:
     Raises InputError where there are none. ``refuse_outdated`` checks whether they still fit pool.yaml.
     """
     workspace = Workspace(config.folder)
-    absent = {}
-    runs = []
-    contradictions = {}
+    problems = {run_tag: unfinished(workspace.run(run_tag)) for run_tag in config.systems}
+    absent = {run_tag: problem for run_tag, problem in problems.items() if problem}
+    runs = list(
+        in_threads(
+            lambda run_tag: read_run(workspace.run(run_tag), run_tag), [tag for tag in problems if tag not in absent]
+        )
+    )
     given, reader = run_files(config), RunFileReader()
-    for run_tag in config.systems:
-        path = workspace.run(run_tag)
-        problem = unfinished(path)
-        if problem:
-            absent[run_tag] = problem
-        else:
-            runs.append(read_run(path, run_tag))
-            contradictions[run_tag] = _contradictions_of(config, path, given.get(run_tag), reader)
+    contradictions = {
+        run.run_tag: _contradictions_of(config, workspace.run(run.run_tag), given.get(run.run_tag), reader)
+        for run in runs
+    }
     if not runs:
         first = next(iter(absent))
         raise InputError(workspace.run(first), None, f"{absent[first]}; run: quati-pool build -c {config.path}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 
 from quati_pool.text.characters import one_line
 
 
+@lru_cache(1 << 16)
 def escape(text: str) -> str:
     """``text`` on one line, with all special characters escaped.
 
