@@ -16,6 +16,7 @@ from quati_pool.files.problems import STRICT, Problems
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _GZIP_MARK = b"\x1f\x8b"
+_BUFFER = 1 << 20
 
 
 def read_lines(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int, str]]:
@@ -63,8 +64,11 @@ def output(path: Path, level: int = 6) -> Iterator[BinaryIO]:
     """
     with path.open("wb") as raw:
         if path.suffix == ".gz":
-            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=level) as packed:
-                yield cast("BinaryIO", packed)
+            with (
+                gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=level) as packed,
+                io.BufferedWriter(cast("io.RawIOBase", packed), _BUFFER) as stream,
+            ):
+                yield stream
         else:
             yield raw
 
@@ -74,7 +78,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
         with path.open("rb") as raw:
             if path.suffix == ".gz":
-                with gzip.GzipFile(fileobj=raw) as packed, io.BufferedReader(packed, 1 << 20) as stream:
+                with gzip.GzipFile(fileobj=raw) as packed, io.BufferedReader(packed, _BUFFER) as stream:
                     yield stream
             else:
                 yield raw

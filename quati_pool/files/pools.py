@@ -32,7 +32,7 @@ class PoolPair(TypedDict):
 
 def write_pool(path: Path, pairs: Iterable[PoolPair]) -> None:
     """Writes pairs in the order given, compressed with gzip if ``path`` ends in .gz."""
-    with output(path) as stream:
+    with output(path, level=4) as stream:
         for pair in pairs:
             stream.write(json.dumps(pair, ensure_ascii=False).encode() + b"\n")
 

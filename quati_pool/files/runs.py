@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from quati_pool.errors import InputError, QuatiPoolError
-from quati_pool.files.arrow_reader import single_blanks, valid_ids
+from quati_pool.files.arrow_reader import read_with_arrow, single_blanks, valid_ids
 from quati_pool.files.columns import Pairs, integer, read_columns, refuse_comments
 from quati_pool.files.lines import output, read_bytes
 from quati_pool.files.problems import STRICT, Problems, RowError, id_error, quoted
-from quati_pool.records import Float, Ids, Int, Run, code_ids, id_problem
+from quati_pool.records import ID, Float, Ids, Int, Run, code_ids, id_problem
 from quati_pool.registry import nearest
 
 _COLUMNS = ("query_id", "Q0", "doc_id", "rank", "score", "run_tag")
@@ -90,6 +90,23 @@ def read_runs(path: Path, problems: Problems = STRICT) -> dict[str, RunRows]:
     if data and not data.endswith(b"\n"):
         problems.warn(path, "has no line end after its last row and may be cut off; check that row, or copy it again")
     return _read_regular(data) or _read_regular(_without_comments(data)) or _read_by_line(path, problems)
+
+
+def run_queries(path: Path) -> dict[str, list[str]]:
+    """The query_ids of each run in a file by its tag, both in the order of the file. Of a file without irregularities
+    no other column is read, so that faults in these are found only when the run is.
+
+    Raises InputError as ``read_runs`` does.
+    """
+    wanted = ("query_id", "run_tag")
+    table = read_with_arrow(path, " ", _COLUMNS, wanted, wanted, prepare=_without_comments)
+    if table is None or pc.any(pc.starts_with(table["query_id"].cast(ID), "#")).as_py():
+        return {tag: rows.queries.decode(np.unique(rows.query)).to_pylist() for tag, rows in read_runs(path).items()}
+    queries, (query,) = code_ids([table["query_id"]])
+    tags, (tag,) = code_ids([table["run_tag"]])
+    pairs = np.unique(tag * len(queries) + query)
+    found = np.split(pairs % len(queries), np.searchsorted(pairs, np.arange(1, len(tags)) * len(queries)))
+    return {name: queries.decode(of).to_pylist() for name, of in zip(tags.values.to_pylist(), found, strict=True)}
 
 
 def read_run_rows(path: Path, problems: Problems = STRICT) -> RunRows:

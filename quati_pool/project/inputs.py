@@ -94,10 +94,11 @@ def all_queries(config: PoolConfig) -> list[Query]:
         return read_queries(path, settings.query_id, settings.query, settings.narrative, settings.cluster_id)
     if settings.only is not None:
         return [Query(query_id, "") for query_id in judged_queries(config.folder / settings.only)]
-    workspace = Workspace(config.folder)
     found: dict[str, None] = {}
-    for parameters in run_files(config).values():
-        by_run = workspace.run_queries(config.folder / parameters.path)
+    given = run_files(config).values()
+    by_file = Workspace(config.folder).run_queries(config.folder / parameters.path for parameters in given)
+    for parameters in given:
+        by_run = by_file[config.folder / parameters.path]
         chosen = by_run if parameters.run_tag is None else {parameters.run_tag: by_run.get(parameters.run_tag, [])}
         for query_ids in chosen.values():
             found |= dict.fromkeys(query_ids)

@@ -1,20 +1,26 @@
-"""The paths of a workspace, each defined once, and the hashes of its input files."""
+"""The paths of a workspace, each defined once, and what is cached of its input files."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
 from filelock import FileLock
 
 from quati_pool.errors import InputError
 from quati_pool.files.artifacts import file_digest
-from quati_pool.files.runs import read_runs
+from quati_pool.files.runs import run_queries
+from quati_pool.processes.threads import in_threads
+
+A = TypeVar("A")
+
+# Nanoseconds after which a change of a file surely shows in its modification time.
+_SETTLED = 2_000_000_000
 
 
 class Workspace:
@@ -83,38 +89,46 @@ class Workspace:
     def input_digest(self, path: Path) -> str:
         """The SHA-256 of an input file, cached by the file's size and modification time; raises InputError where
         ``path`` is not a file."""
-        return str(self._known("hashes", path, self._hash))
+        (digest,) = self.cached("hashes", [path], self._hash)
+        return digest
 
-    def run_queries(self, path: Path) -> dict[str, list[str]]:
-        """The run tags in a run file, each with its query_ids in the order of the file, cached like ``input_digest``
-        if the workspace has a cache.
+    def run_queries(self, paths: Iterable[Path]) -> dict[Path, dict[str, list[str]]]:
+        """For each run file, the run tags in it with their query_ids as ``files.runs.run_queries`` returns them, cached
+        like ``input_digest``."""
+        each = list(dict.fromkeys(paths))
+        return dict(zip(each, self.cached("runs", each, run_queries), strict=True))
 
-        Raises InputError where the file is missing or faulty.
-        """
-        queries: dict[str, list[str]] = self._known("runs", path, _run_queries, new=False)
-        return queries
-
-    def _known(self, kind: str, path: Path, compute: Callable[[Path], Any], *, new: bool = True) -> Any:
-        """What was computed from a file, cached by its size and modification time; ``new`` starts a cache.
+    def cached(self, kind: str, paths: Sequence[Path], compute: Callable[[Path], A], key: object = None) -> Iterator[A]:
+        """Yields what ``compute`` returns for each file, as read from JSON or computed in threads: it is cached by the
+        file's size and modification time, and by a ``key`` of all else that it depends on.
 
         What was computed from a file modified within the last two seconds is not cached, as the file could change again
-        without a new modification time.
+        without a new modification time; nor is anything where nothing may be written. Raises InputError where a path is
+        not a file.
         """
         memory = self.folder / "cache" / f"{kind}.json"
+        files = [(os.path.relpath(path, self.folder), *_stamp(path)) for path in paths]
+        keys = [] if key is None else [key]
+        cached = self._memory(memory)
+        known: dict[str, Any] = {}
+        for name, *stamp in files:
+            entry = cached.get(name)
+            if isinstance(entry, list) and len(entry) > 2 and [*entry[:2], *entry[3:]] == [*stamp, *keys]:
+                known[name] = entry[2]
+        computed = in_threads(
+            compute, [path for path, (name, *_) in zip(paths, files, strict=True) if name not in known]
+        )
+        new: dict[str, list[Any]] = {}
         try:
-            status = path.stat()
-        except FileNotFoundError:
-            raise InputError(path, None, "there is no such file; check the path") from None
-        if path.is_dir():
-            raise InputError(path, None, "is a folder; expected a file, or a glob such as folder/*.jsonl")
-        name = os.path.relpath(path, self.folder)
-        entry = self._memory(memory).get(name)
-        if isinstance(entry, list) and entry[:2] == [status.st_size, status.st_mtime_ns]:
-            return entry[2]
-        computed = compute(path)
-        if time.time_ns() - status.st_mtime_ns > 2_000_000_000 and (new or memory.parent.is_dir()):
-            self._remember(memory, name, [status.st_size, status.st_mtime_ns, computed])
-        return computed
+            for name, size, modified in files:
+                value = known[name] if name in known else next(computed)
+                if name not in known and time.time_ns() - modified > _SETTLED:
+                    new[name] = [size, modified, value, *keys]
+                yield value
+        finally:
+            if new:
+                with suppress(OSError):
+                    self._remember(memory, new)
 
     def _memory(self, path: Path) -> dict[str, Any]:
         """The cache in a file, read again only when the file has changed."""
@@ -126,11 +140,11 @@ class Workspace:
     def _hash(self, path: Path) -> str:
         return file_digest(path)
 
-    def _remember(self, memory: Path, name: str, entry: list[Any]) -> None:
+    def _remember(self, memory: Path, entries: Mapping[str, list[Any]]) -> None:
         lock = self.lock(memory.stem)
         lock.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(lock):
-            known = {**_read(memory), name: entry}
+            known = {**_read(memory), **entries}
             partial = memory.with_name(f".partial-{memory.name}")
             try:
                 partial.write_text(json.dumps(known, indent=1), encoding="utf-8")
@@ -140,15 +154,19 @@ class Workspace:
                 raise
 
 
-def _run_queries(path: Path) -> dict[str, list[str]]:
-    # All runs of a file share one vocabulary, which is in the order of the file.
-    return {
-        run_tag: rows.queries.decode(np.unique(rows.query)).to_pylist() for run_tag, rows in read_runs(path).items()
-    }
+def _stamp(path: Path) -> tuple[int, int]:
+    """The size of a file and its modification time in nanoseconds."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise InputError(path, None, "there is no such file; check the path") from None
+    if path.is_dir():
+        raise InputError(path, None, "is a folder; expected a file, or a glob such as folder/*.jsonl")
+    return status.st_size, status.st_mtime_ns
 
 
 def _read(memory: Path) -> dict[str, Any]:
-    """The cached hashes; empty where their file is missing or damaged."""
+    """What is cached; empty where their file is missing or damaged."""
     try:
         known = json.loads(memory.read_text(encoding="utf-8"))
     except (OSError, ValueError):

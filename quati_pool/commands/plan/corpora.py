@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -50,7 +50,7 @@ class PlanWorkspace(Workspace):
             self._digests[path] = super()._hash(path)
         return self._digests[path]
 
-    def _remember(self, memory: Path, name: str, entry: list[Any]) -> None:
+    def _remember(self, memory: Path, entries: Mapping[str, list[Any]]) -> None:
         pass
 
 

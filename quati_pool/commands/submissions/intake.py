@@ -5,21 +5,22 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
+from quati_pool import __version__
 from quati_pool.errors import InputError
-from quati_pool.files.artifacts import file_digest
+from quati_pool.files.artifacts import digest, file_digest
 from quati_pool.files.problems import CollectedByKind, quoted
 from quati_pool.files.runs import RunRows, rank_contradictions, ranked_run, read_runs
 from quati_pool.files.yaml_file import Model, YamlFile
-from quati_pool.processes.threads import in_threads
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
@@ -52,10 +53,10 @@ class Submission:
     group: str
     path: Path
     priority: int
-    run_tag: str | None
     sha256: str
-    rows: int
-    queries: int
+    run_tag: str | None = None
+    rows: int = 0
+    queries: int = 0
     ranking: str = ""
     faults: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -92,7 +93,8 @@ def check(config_path: Path, folder: Path, listener: Listener, *, depth: int = D
     """
     config = load_config(config_path, without_systems=True)
     queries = load_queries(config)
-    builder = ArtifactBuilder(Workspace(config.folder), {"collection": config.name}, listener)
+    workspace = Workspace(config.folder)
+    builder = ArtifactBuilder(workspace, {"collection": config.name}, listener)
     corpora = [open_corpus(config, name, builder, force=False) for name in config.corpora]
     if not folder.is_dir():
         raise InputError(folder, None, "is not a folder; expected one with a folder for each group")
@@ -104,9 +106,16 @@ def check(config_path: Path, folder: Path, listener: Listener, *, depth: int = D
     if not files:
         raise InputError(folder, None, "has no run; expected GROUP/RUN below it")
     found: list[Submission] = []
-    for one in in_threads(lambda file: _checked(*file, queries, corpora, depth, limit), files):
+    task = [__version__, depth, limit, queries.ids.values.to_pylist(), [corpus.fingerprint for corpus in corpora]]
+    checked = workspace.cached(
+        "submissions",
+        [path for *_, path in files],
+        lambda path: _checked(path, queries, corpora, depth, limit),
+        digest(task),
+    )
+    for (group, priority, path), fields in zip(files, checked, strict=True):
         listener.progress("submissions: checking", len(found), len(files), unit="runs")
-        found.append(one)
+        found.append(Submission(group, path, priority, **deepcopy(fields)))
     _compare(found)
     return Intake(config, folder, depth, len(queries.queries), notes, found)
 
@@ -132,9 +141,8 @@ def _files(group: Path, notes: GroupNotes) -> Iterator[tuple[int, Path]]:
         yield priority, group / name
 
 
-def _checked(
-    group: str, priority: int, path: Path, queries: Queries, corpora: Sequence[Corpus], depth: int, limit: int
-) -> Submission:
+def _checked(path: Path, queries: Queries, corpora: Sequence[Corpus], depth: int, limit: int) -> dict[str, Any]:
+    """The fields of a submission that its file decides, as data for JSON."""
     problems = CollectedByKind(limit)
     runs: dict[str, RunRows] = {}
     try:
@@ -145,19 +153,18 @@ def _checked(
     more = problems.count - problems.covered
     faults += [f"{more:,} more faults"] if more else []
     warnings = list(problems.warnings)
+    found: dict[str, Any] = {"sha256": file_digest(path), "faults": faults, "warnings": warnings}
     if len(runs) > 1:
         faults.append(f"holds {len(runs):,} runs ({', '.join(list(runs)[:_NAMED])}, …); expected one run in a file")
     rows = next(iter(runs.values()), None)
     if rows is None:
-        return Submission(group, path, priority, None, file_digest(path), 0, 0, "", faults, warnings)
+        return found
     run = ranked_run(rows)
     answered = int((run.rank == 1).sum())
     faults += _strangers(rows, queries, corpora) + _too_deep(rows, depth)
     for fault, said in _oddities(rows, run, answered, queries):
         (faults if fault else warnings).append(said)
-    return Submission(
-        group, path, priority, run.run_tag, file_digest(path), len(run), answered, _ranking(run), faults, warnings
-    )
+    return {**found, "run_tag": run.run_tag, "rows": len(run), "queries": answered, "ranking": _ranking(run)}
 
 
 def _words(error: InputError) -> str:

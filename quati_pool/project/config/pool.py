@@ -182,8 +182,16 @@ class PoolConfig(Model):
 
     def search_depth(self, run_tag: str) -> int:
         """The rank down to which a system must search: its own run's depth, or a deeper one that other systems read."""
-        readers = [tag for tag in self.systems if run_tag in self.needs(tag)]
-        return max([self.run_depth, *map(self.input_depth, readers)])
+        return max(self.run_depth, self._read_depths.get(run_tag, 0))
+
+    @cached_property
+    def _read_depths(self) -> dict[str, int]:
+        """The deepest rank to which any system reads the run of another."""
+        depths: dict[str, int] = {}
+        for reader in self.systems:
+            for run_tag in self.needs(reader):
+                depths[run_tag] = max(depths.get(run_tag, 0), self.input_depth(reader))
+        return depths
 
     def pool_depth(self, run_tag: str) -> int:
         """How many of a system's documents enter the pool per query; 0 for a system that does not feed it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,9 +60,10 @@ def _members(file: YamlFile, place: Place, data: dict[Any, Any]) -> dict[str, di
     settings = {key: value for key, value in data.items() if key in {*System.model_fields, "corpus"}}
     members: dict[str, dict[Any, Any]] = {}
     try:
-        for path in expand_paths(folder, group.runs, workspace.is_output):
+        paths = expand_paths(folder, group.runs, workspace.is_output)
+        for path, runs in zip(paths, _runs(paths, group, workspace), strict=True):
             name = os.path.relpath(path, folder)
-            for run_tag, chosen in _runs(path, group, workspace):
+            for run_tag, chosen in runs.items():
                 if run_tag in members:
                     both = f"{members[run_tag]['path']} and {name} hold runs of one name, {run_tag!r}"
                     raise file.error((*place, "runs"), f"{both}; rename one, or set  named_by: file")
@@ -78,14 +79,14 @@ def _members(file: YamlFile, place: Place, data: dict[Any, Any]) -> dict[str, di
     return members
 
 
-def _runs(path: Path, group: RunGroup, workspace: Workspace) -> Iterator[tuple[str, dict[str, str]]]:
-    """The name of each run of a file, and the parameters that choose it."""
+def _runs(paths: Sequence[Path], group: RunGroup, workspace: Workspace) -> Iterator[dict[str, dict[str, str]]]:
+    """For each file, the name of each of its runs and the parameters that choose it."""
     if group.named_by == "file":
-        yield _SUFFIX.sub("", path.name), {}
+        for path in paths:
+            yield {_SUFFIX.sub("", path.name): {}}
         return
-    run_tags = workspace.run_queries(path)
-    for run_tag in run_tags:
-        yield run_tag, {"run_tag": run_tag} if len(run_tags) > 1 else {}
+    for run_tags in workspace.run_queries(paths).values():
+        yield {run_tag: {"run_tag": run_tag} if len(run_tags) > 1 else {} for run_tag in run_tags}
 
 
 def _family_pattern(file: YamlFile, place: Place, group: RunGroup) -> re.Pattern[str] | None:
