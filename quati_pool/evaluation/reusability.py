@@ -19,6 +19,7 @@ from quati_pool.evaluation.judged_runs import JudgedRows, JudgedRuns, Judgements
 from quati_pool.evaluation.measures import DEFAULTS, deepest, resolve
 from quati_pool.evaluation.scores import Values, score
 from quati_pool.evaluation.system_ranks import ranks, rounded
+from quati_pool.processes.threads import in_threads
 from quati_pool.records import Ids, Qrels, Run
 from quati_pool.stats.rank_correlation import kendall_tau
 
@@ -191,7 +192,7 @@ def _leave_out(
 
     scorer = _Scorer(joined, rows, wanted)
     full = scorer.means(np.ones(len(qrels), dtype=bool))
-    reduced = [scorer.means(~gone) if gone.any() else full for gone in unique.T]
+    reduced = list(in_threads(lambda gone: scorer.means(~gone) if gone.any() else full, unique.T))
     ranks_full, ranks_reduced = ranks(full), [ranks(means) for means in reduced]
     systems = []
     for row, (run, place) in enumerate(zip(runs, group, strict=True)):

@@ -218,8 +218,9 @@ class _Evaluator:
     def __init__(self, wanted: Sequence[Any], judged: Judgements, rankings: Rankings) -> None:
         self._wanted, self._judged, self._rankings = wanted, judged, rankings
         evaluator = _evaluator(wanted, judged, rankings)
-        # With several providers, there is one evaluator for each.
-        self._evaluators = getattr(evaluator, "evaluators", [evaluator])
+        # With several providers, there is one evaluator for each, and some of them sort all that they are given.
+        evaluators = getattr(evaluator, "evaluators", [evaluator])
+        self._evaluators = [(one, deepest(one.measures)) for one in evaluators]
         # Keyed by identity, because ir_measures hashes a measure by formatting its name, which is slow.
         self._column = {id(measure): place for place, measure in enumerate(wanted)}
         highest = np.zeros(len(judged.query_ids), dtype=np.int64)
@@ -234,8 +235,8 @@ class _Evaluator:
         """
         given = np.zeros(values.shape, dtype=bool)
         try:
-            ranking = self._rankings.of(rows)
-            for evaluator in self._evaluators:
+            for evaluator, depth in self._evaluators:
+                ranking = self._rankings.of(rows if depth is None else rows.head(depth))
                 for metric in _computed(evaluator, ranking):
                     at = self._column[id(metric.measure)], int(metric.query_id)
                     values[at] = metric.value

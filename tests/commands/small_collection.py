@@ -157,8 +157,8 @@ class sketch:  # noqa: N801  # it stands in for a function
     def __init__(self, values: Any, *words: Any) -> None:
         self.said = f"{values.tolist()} {words}"
 
-    def write(self, path: Path) -> None:
-        path.write_text(f"{path.suffix} {self.said}", encoding="utf-8")
+    def render_all(self) -> dict[str, bytes]:
+        return {kind: f"{kind} {self.said}".encode() for kind in ("svg", "png")}
 
 
 def command(*arguments: str | Path) -> list[str]:

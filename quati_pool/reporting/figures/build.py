@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from quati_pool.project.workspace import Workspace
 from quati_pool.reporting.explorer import links
 from quati_pool.reporting.figures.pictures import Picture
 from quati_pool.reporting.figures.plots import MOST_NUMBERED, Drawing, Link, heat_map, lines
+from quati_pool.reporting.formats.document import Format
 from quati_pool.reporting.formats.tables import latex_file, to_markdown
 from quati_pool.reporting.json_data.build import as_data
 from quati_pool.reporting.tables.build import tables
@@ -24,7 +26,7 @@ _FORMAT = 1
 def write(result: BuildResult, listener: Listener) -> None:
     """Writes ``reports/diversity.md``, ``.tex``, ``.json`` and ``overlap.png``, ``.svg``."""
     found = tables(result)
-    drawing = overlap_picture(result)
+    rendered = cache(overlap_picture(result).render_all)
     config = result.config
     builder = ArtifactBuilder(Workspace(config.folder), provenance(config), listener)
 
@@ -35,17 +37,20 @@ def write(result: BuildResult, listener: Listener) -> None:
 
         return fill
 
-    def picture(path: Path) -> dict[str, Any]:
-        drawing.write(path)
-        return {}
+    def picture(kind: Format) -> Any:
+        def fill(path: Path) -> dict[str, Any]:
+            path.write_bytes(rendered()[kind])
+            return {}
+
+        return fill
 
     head = f"# Diversity of the pool {config.name}\n\n"
     fills = {
         "diversity.md": text(head + "\n".join(map(to_markdown, found))),
         "diversity.tex": text(latex_file(found)),
         "diversity.json": text(readable_json(as_data(result))),
-        "overlap.png": picture,
-        "overlap.svg": picture,
+        "overlap.png": picture("png"),
+        "overlap.svg": picture("svg"),
     }
     written = [
         name

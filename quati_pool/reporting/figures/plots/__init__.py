@@ -1,6 +1,6 @@
 """Figures as PNG and SVG, with the same bytes for the same data.
 
-Each function returns a ``Drawing``, which can be rendered, written or embedded.
+Each function returns a ``Drawing``, which can be rendered or embedded.
 """
 
 from quati_pool.reporting.figures.plots.drawing import MOST_SVG_MARKS, Drawing, Link, Place, embedding_format

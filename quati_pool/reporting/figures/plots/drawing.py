@@ -1,4 +1,4 @@
-"""Figures that are drawn only when they are rendered, written or embedded."""
+"""Figures that are drawn only when they are rendered or embedded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -147,13 +146,6 @@ class Drawing:
                 canvas.draw_without_rendering()
                 canvas.set_layout_engine("none")
             yield canvas, places
-
-    def write(self, path: Path) -> None:
-        """Writes the figure; the suffix of ``path`` (.png or .svg) determines the format."""
-        formats: dict[str, Format] = {".png": "png", ".svg": "svg"}
-        if path.suffix not in formats:
-            raise ValueError(f"a figure cannot be written as {path.name}: give it the suffix .png or .svg")
-        path.write_bytes(self.render(formats[path.suffix]))
 
     def embed(self, caption: str, alt: str, stem: str, links: Sequence[Link] = ()) -> Figure:
         """The figure as a block of a document, in its ``format``; its file is ``<stem>.<format>``.
