@@ -34,6 +34,11 @@ class Participation:
     sha256: str
     priority: int
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """What a run is known by: its group, and the name of its file."""
+        return self.group, self.file
+
 
 def folder(config: PoolConfig) -> Path:
     """The workspace's folder of anonymised runs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,9 +18,6 @@ from quati_pool.files.runs import run_queries
 from quati_pool.processes.threads import in_threads
 
 A = TypeVar("A")
-
-# Nanoseconds after which a change of a file surely shows in its modification time.
-_SETTLED = 2_000_000_000
 
 
 class Workspace:
@@ -89,41 +86,34 @@ class Workspace:
     def input_digest(self, path: Path) -> str:
         """The SHA-256 of an input file, cached by the file's size and modification time; raises InputError where
         ``path`` is not a file."""
-        (digest,) = self.cached("hashes", [path], self._hash)
+        (digest,) = self.cached("hashes", {path: _stamp(path)}, self._hash)
         return digest
 
     def run_queries(self, paths: Iterable[Path]) -> dict[Path, dict[str, list[str]]]:
         """For each run file, the run tags in it with their query_ids as ``files.runs.run_queries`` returns them, cached
         like ``input_digest``."""
-        each = list(dict.fromkeys(paths))
-        return dict(zip(each, self.cached("runs", each, run_queries), strict=True))
+        stamps = {path: _stamp(path) for path in paths}
+        return dict(zip(stamps, self.cached("runs", stamps, run_queries), strict=True))
 
-    def cached(self, kind: str, paths: Sequence[Path], compute: Callable[[Path], A], key: object = None) -> Iterator[A]:
-        """Yields what ``compute`` returns for each file, as read from JSON or computed in threads: it is cached by the
-        file's size and modification time, and by a ``key`` of all else that it depends on.
-
-        What was computed from a file modified within the last two seconds is not cached, as the file could change again
-        without a new modification time; nor is anything where nothing may be written. Raises InputError where a path is
-        not a file.
-        """
+    def cached(self, kind: str, stamps: Mapping[Path, list[Any] | None], compute: Callable[[Path], A]) -> Iterator[A]:
+        """Yields what ``compute`` returns for each file, data for JSON: from ``cache/<kind>.json`` where the file's
+        stamp is as it was then, else computed in threads. What has no stamp is not cached, nor is anything where
+        nothing can be written."""
         memory = self.folder / "cache" / f"{kind}.json"
-        files = [(os.path.relpath(path, self.folder), *_stamp(path)) for path in paths]
-        keys = [] if key is None else [key]
         cached = self._memory(memory)
-        known: dict[str, Any] = {}
-        for name, *stamp in files:
-            entry = cached.get(name)
-            if isinstance(entry, list) and len(entry) > 2 and [*entry[:2], *entry[3:]] == [*stamp, *keys]:
-                known[name] = entry[2]
-        computed = in_threads(
-            compute, [path for path, (name, *_) in zip(paths, files, strict=True) if name not in known]
-        )
+        names = {path: os.path.relpath(path, self.folder) for path in stamps}
+        known = {
+            path: entry[-1]
+            for path, stamp in stamps.items()
+            if stamp is not None and isinstance(entry := cached.get(names[path]), list) and entry[:-1] == stamp
+        }
+        computed = in_threads(compute, [path for path in stamps if path not in known])
         new: dict[str, list[Any]] = {}
         try:
-            for name, size, modified in files:
-                value = known[name] if name in known else next(computed)
-                if name not in known and time.time_ns() - modified > _SETTLED:
-                    new[name] = [size, modified, value, *keys]
+            for path, stamp in stamps.items():
+                value = known[path] if path in known else next(computed)
+                if path not in known and stamp is not None:
+                    new[names[path]] = [*stamp, value]
                 yield value
         finally:
             if new:
@@ -154,15 +144,17 @@ class Workspace:
                 raise
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    """The size of a file and its modification time in nanoseconds."""
+def _stamp(path: Path) -> list[Any] | None:
+    """The size of a file and its modification time in nanoseconds; None for a file modified within the last two
+    seconds, as it could change again without a new modification time."""
     try:
         status = path.stat()
     except FileNotFoundError:
         raise InputError(path, None, "there is no such file; check the path") from None
     if path.is_dir():
         raise InputError(path, None, "is a folder; expected a file, or a glob such as folder/*.jsonl")
-    return status.st_size, status.st_mtime_ns
+    settled = time.time_ns() - status.st_mtime_ns > 2_000_000_000
+    return [status.st_size, status.st_mtime_ns] if settled else None
 
 
 def _read(memory: Path) -> dict[str, Any]:

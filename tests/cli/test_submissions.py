@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 import yaml
 
-from quati_pool.commands.submissions import adding
+from quati_pool.commands.submissions import adding, intake
+from quati_pool.files.problems import Problems
+from quati_pool.files.runs import RunRows, read_runs
 from tests.cli import shared_task
 from tests.cli.conftest import Cli
 
@@ -181,13 +183,78 @@ def test_every_fault_is_found_and_told_to_its_group_alone(task: Path, cli: Cli) 
         assert not [other for other in others if re.search(rf"\b{other}\b", mail.lower().replace(f"ir@{group}", ""))]
 
 
+def test_a_file_is_read_once_for_one_task(task: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Corrected files may have the size and, from some archives, the time of the faulty ones.
+    for path in task.rglob("run*"):
+        os.utime(path, (1, 1))
+    read: list[str] = []
+
+    def counting(path: Path, problems: Problems) -> dict[str, RunRows]:
+        read.append(path.name)
+        return read_runs(path, problems)
+
+    monkeypatch.setattr(intake, "read_runs", counting)
+    first = cli("submissions", "check", "incoming", "--format", "json")
+    assert (first.status, len(read)) == (1, shared_task.RUNS)
+    assert cli("submissions", "check", "incoming", "--format", "json").out == first.out
+    cli("submissions", "add", "incoming")
+    assert len(read) == shared_task.RUNS
+    corrected(task)
+    assert cli("submissions", "check", "incoming").status == 0
+    assert len(read) == shared_task.RUNS + shared_task.FAULTY
+    # Other settings are another check.
+    assert cli("submissions", "check", "incoming", "--depth", "20").status == 1
+    assert len(read) >= 2 * shared_task.RUNS + shared_task.FAULTY
+
+
+def test_a_run_that_is_faulty_later_stays_as_it_was_added(task: Path, cli: Cli) -> None:
+    corrected(task)
+    cli("submissions", "add", "incoming")
+    files = [task / "pool.yaml", *sorted((task / "submissions").iterdir())]
+    before = [path.read_bytes() for path in files]
+    # Another group sends the same ranking, and a group sends a worse file.
+    late = task / "incoming" / "zeta"
+    late.mkdir()
+    shutil.copy(task / "incoming" / "usp" / "run1.txt", late / "run1.txt")
+    (task / "incoming" / "acre" / "run1.txt").write_text("broken\n", encoding="utf-8")
+    done = cli("submissions", "add", "incoming")
+    said = " ".join(done.out.split())
+    assert "40 runs of 12 groups are systems of pool.yaml: 0 new, 0 replaced, 38 unchanged." in said
+    assert "Not added, as they have faults: zeta/run1.txt." in said
+    assert "Kept as added, as the present files have faults: acre/run1.txt and usp/run1.txt." in said
+    assert [path.read_bytes() for path in files] == before
+
+
+def test_priorities_that_groups_change_later_are_reported(task: Path, cli: Cli) -> None:
+    corrected(task)
+    cli("submissions", "add", "incoming")
+    assert "priority" not in cli("submissions", "add", "incoming").err
+    notes = task / "incoming" / "usp" / "group.yaml"
+    notes.write_text("priorities: [run1.txt, run2.txt, run3.txt]\n", encoding="utf-8")
+    before = (task / "pool.yaml").read_bytes()
+    done = cli("submissions", "add", "incoming")
+    assert done.status == 0
+    systems = {run["file"]: run["system"] for run in participants(task) if run["group"] == "usp"}
+    moved = f"{systems['run1.txt']}: 3, now 1; {systems['run3.txt']}: 1, now 3"
+    assert f"2 runs have another priority than the group gives now ({moved}); change it there" in done.err
+    assert (task / "pool.yaml").read_bytes() == before
+
+
+def test_a_task_without_queries_cannot_be_checked(task: Path, cli: Cli) -> None:
+    for systems in ("systems: {}\n", "systems: {one: {retriever: run, path: incoming/usp/run1.txt}}\n"):
+        (task / "pool.yaml").write_text(f"name: task\n{systems}", encoding="utf-8")
+        done = cli("submissions", "check", "incoming")
+        assert (done.status, len(done.err.splitlines())) == (1, 1)
+        assert "pool.yaml: names no queries of the task; add  queries: {path: topics.tsv}" in done.err
+
+
 def test_adding_again_changes_nothing_and_other_content_needs_a_word(task: Path, cli: Cli) -> None:
     corrected(task)
     assert cli("submissions", "add", "incoming").status == 0
     before = {path: path.read_bytes() for path in [task / "pool.yaml", *sorted((task / "submissions").iterdir())]}
     done = cli("submissions", "add", "incoming", "--format", "json")
     counts = json.loads(done.out)
-    assert (counts["new"], counts["replaced"], counts["unchanged"], counts["waiting"]) == (0, 0, 40, 0)
+    assert [counts[name] for name in ("new", "replaced", "unchanged", "waiting", "kept")] == [0, 0, 40, 0, 0]
     assert {path: path.read_bytes() for path in before} == before
     changed = task / "incoming" / "usp" / "run1.txt"
     changed.write_text(

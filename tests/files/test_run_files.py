@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -26,6 +27,7 @@ from quati_pool.files.runs import (
     read_run,
     read_run_rows,
     read_runs,
+    run_queries,
     write_run,
 )
 from quati_pool.records import Ids, Run, id_problem
@@ -199,6 +201,38 @@ RUNS = st.builds(
     st.dictionaries(st.tuples(IDS, IDS), SCORES, min_size=1, max_size=40),
     IDS,
 )
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 50)), min_size=1, unique=True),
+    st.sampled_from(["", "\n", "# a remark\n", "# a remark of six words here\n", "\ufeff"]),
+    st.sampled_from([" ", "  ", "\t"]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_the_queries_of_each_run_are_those_of_its_rows(
+    rows: list[tuple[int, int, int]], head: str, blank: str, end: str
+) -> None:
+    lines = (blank.join((f"q{query}", "Q0", f"d{doc}", "1", "2.5", f"run{tag}")) for tag, query, doc in rows)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "x.run"
+        path.write_text(head + end.join(lines) + end, encoding="utf-8", newline="")
+        found, expected = run_queries(path), read_runs(path)
+    assert list(found) == list(expected) == list(dict.fromkeys(f"run{tag}" for tag, *_ in rows))
+    # By hand: the order of the file, over all its runs.
+    order = list(dict.fromkeys(f"q{query}" for _, query, _ in rows))
+    for tag, queries in found.items():
+        assert queries == [one for one in order if (tag, one) in {(f"run{tag}", f"q{query}") for tag, query, _ in rows}]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"), [(text, error) for text, error in SPEC if not re.search("rank|score|doc_id|holds 2 runs", error)]
+)
+def test_the_queries_of_a_faulty_file_are_refused_like_its_rows(tmp_path: Path, text: str, error: str) -> None:
+    path = tmp_path / "x.run"
+    path.write_text(text, encoding="utf-8", newline="")
+    with pytest.raises(InputError) as caught:
+        run_queries(path)
+    assert str(caught.value) == f"{path}{error}"
 
 
 @given(RUNS)

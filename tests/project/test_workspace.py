@@ -7,6 +7,7 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,3 +84,42 @@ def test_a_broken_memory_is_not_believed(tmp_path: Path, hashed: list[str], memo
     assert Workspace(tmp_path).input_digest(path) == sha256("one")
     assert len(hashed) == 1
     assert json.loads((tmp_path / "cache" / "hashes.json").read_text()).keys() == {"corpus.jsonl"}
+
+
+def test_files_are_computed_once_for_each_stamp(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("a", "b", "c")]
+    computed: list[str] = []
+
+    def compute(path: Path) -> list[str]:
+        computed.append(path.name)
+        return [path.name]
+
+    for stamp in ([1, "x"], [1, "x"], [2, "x"], [], None, None):
+        found = Workspace(tmp_path).cached("kind", dict.fromkeys(paths, stamp), compute)
+        assert list(found) == [["a"], ["b"], ["c"]]
+    assert sorted(computed) == sorted(["a", "b", "c"] * 5)
+    stamps: dict[Path, Any] = {path: [] for path in paths} | {paths[1]: ["y"]}
+    assert list(Workspace(tmp_path).cached("kind", stamps, compute)) == [["a"], ["b"], ["c"]]
+    assert computed[15:] == ["b"]
+
+
+def test_what_was_computed_before_a_fault_is_kept(tmp_path: Path) -> None:
+    stamps: dict[Path, Any] = {tmp_path / name: [name] for name in ("a", "b", "bad", "c")}
+
+    def compute(path: Path) -> str:
+        if path.name == "bad":
+            raise ValueError(path.name)
+        return path.name
+
+    with pytest.raises(ValueError, match="bad"):
+        list(Workspace(tmp_path).cached("kind", stamps, compute))
+    known = json.loads((tmp_path / "cache" / "kind.json").read_text())
+    assert known == {"a": ["a", "a"], "b": ["b", "b"]}
+
+
+def test_where_nothing_may_be_written_nothing_is_cached(tmp_path: Path, hashed: list[str]) -> None:
+    path = written(tmp_path / "corpus.jsonl", "one", OLD)
+    (tmp_path / "cache").write_text("a file, so that nothing can be written below it")
+    for _ in range(2):
+        assert Workspace(tmp_path).input_digest(path) == sha256("one")
+    assert hashed == ["corpus.jsonl"] * 2

@@ -21,11 +21,15 @@ from quati_pool.project.events import Listener
 from quati_pool.project.submissions import Participation, read_participants, write_participants
 from quati_pool.text.pluralize import counted
 
+# How many systems a note names.
+_NAMED = 3
+
 
 @dataclass(frozen=True)
 class Added:
     """What became of the runs of a folder: those ``new`` to the collection, ``replaced`` by a corrected file, and
-    ``unchanged``; the others have faults."""
+    ``unchanged``. The others have faults: they are ``waiting`` for a corrected file or, where the run was added before,
+    ``kept`` as they were then."""
 
     intake: Intake
     participants: list[Participation]
@@ -35,8 +39,15 @@ class Added:
 
     @property
     def waiting(self) -> list[Submission]:
-        """The runs that wait for a corrected file."""
-        return [one for one in self.intake.submissions if not one.ok]
+        return [one for one in self.intake.submissions if not one.ok and one.key not in self._participating]
+
+    @property
+    def kept(self) -> list[Submission]:
+        return [one for one in self.intake.submissions if not one.ok and one.key in self._participating]
+
+    @property
+    def _participating(self) -> set[tuple[str, str]]:
+        return {one.key for one in self.participants}
 
 
 def add(config_path: Path, folder: Path, listener: Listener, *, depth: int = DEPTH, replacing: bool = False) -> Added:
@@ -51,10 +62,10 @@ def add(config_path: Path, folder: Path, listener: Listener, *, depth: int = DEP
     intake = check(config_path, folder, listener, depth=depth)
     with locked_output(config_path, listener.say):
         config = load_config(config_path, without_systems=True)
-        known = {(one.group, one.file): one for one in read_participants(config)}
+        known = {one.key: one for one in read_participants(config)}
         added = Added(intake, [])
         for one in intake.accepted:
-            before = known.get((one.group, one.path.name))
+            before = known.get(one.key)
             same = before is not None and before.sha256 == one.sha256
             (added.new if before is None else added.unchanged if same else added.replaced).append(one)
         if added.replaced and not replacing:
@@ -64,22 +75,20 @@ def add(config_path: Path, folder: Path, listener: Listener, *, depth: int = DEP
         named_runs = _named(config, known, intake.accepted)
         for one in added.replaced:
             # First, so that no killed process leaves the old run under the new file's hash.
-            _run_file(config, known[one.group, one.path.name]).unlink(missing_ok=True)
+            _run_file(config, known[one.key]).unlink(missing_ok=True)
         write_participants(config, [*{**known, **named_runs}.values()])
-        written = in_threads(lambda one: _write_run(config, one, named_runs[one.group, one.path.name]), intake.accepted)
+        written = in_threads(lambda one: _write_run(config, one, named_runs[one.key]), intake.accepted)
         for done, _ in enumerate(written):
             listener.progress("submissions: adding", done, len(intake.accepted), unit="runs")
         _extend(config, [*named_runs.values()])
+        _note_priorities(config, [*named_runs.values()], listener)
     added.participants.extend(read_participants(config))
     return added
 
 
-Key = tuple[str, str]
-
-
 def _named(
-    config: PoolConfig, known: Mapping[Key, Participation], accepted: Sequence[Submission]
-) -> dict[Key, Participation]:
+    config: PoolConfig, known: Mapping[tuple[str, str], Participation], accepted: Sequence[Submission]
+) -> dict[tuple[str, str], Participation]:
     """The participation of each accepted run, with the name that it has or a new one.
 
     The numbers of groups are drawn from the system's source of randomness, so that no seed gives them away.
@@ -92,15 +101,16 @@ def _named(
     width = max(2, len(str(first + len(new))))
     families |= {group: f"g{number:0{width}}" for group, number in zip(new, numbers, strict=True)}
     taken = {one.system for one in known.values()} | set(config.systems)
-    found: dict[Key, Participation] = {}
+    found: dict[tuple[str, str], Participation] = {}
     for one in accepted:
-        key = (one.group, one.path.name)
         family = families[one.group]
-        system = known[key].system if key in known else next(
+        system = known[one.key].system if one.key in known else next(
             name for number in range(1, len(taken) + 2) if (name := f"{family}-r{number}") not in taken
         )  # fmt: skip
         taken.add(system)
-        found[key] = Participation(system, family, one.group, str(one.run_tag), one.path.name, one.sha256, one.priority)
+        found[one.key] = Participation(
+            system, family, one.group, str(one.run_tag), one.path.name, one.sha256, one.priority
+        )
     return found
 
 
@@ -115,6 +125,22 @@ def _write_run(config: PoolConfig, one: Submission, named: Participation) -> Non
         return
     clear_partials(path)
     put_file(path, lambda partial: copy_run(one.path, partial, named.run_tag, named.system))
+
+
+def _note_priorities(config: PoolConfig, named: Sequence[Participation], listener: Listener) -> None:
+    """Reports the systems whose priority in ``pool.yaml``, which people may edit, is no longer that of the group."""
+    moved = [
+        f"{one.system}: {before}, now {one.priority}"
+        for one in named
+        if one.system in config.systems and (before := config.systems[one.system].priority) != one.priority
+    ]
+    if moved:
+        which = counted(len(moved), "run has", "runs have")
+        more = "; …" if len(moved) > _NAMED else ""
+        listener.say(
+            f"{config.path}: {which} another priority than the group gives now ({'; '.join(moved[:_NAMED])}{more}); "
+            "change it there if the group's order should count"
+        )
 
 
 def _extend(config: PoolConfig, named: Sequence[Participation]) -> None:

@@ -21,6 +21,7 @@ from quati_pool.files.artifacts import digest, file_digest
 from quati_pool.files.problems import CollectedByKind, quoted
 from quati_pool.files.runs import RunRows, rank_contradictions, ranked_run, read_runs
 from quati_pool.files.yaml_file import Model, YamlFile
+from quati_pool.processes.threads import in_threads
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
@@ -65,6 +66,11 @@ class Submission:
     def ok(self) -> bool:
         return not self.faults
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """What a run is known by: its group, and the name of its file."""
+        return self.group, self.path.name
+
 
 @dataclass(frozen=True)
 class Intake:
@@ -87,11 +93,15 @@ class Intake:
 
 
 def check(config_path: Path, folder: Path, listener: Listener, *, depth: int = DEPTH, limit: int = _KINDS) -> Intake:
-    """Checks every run below ``folder``, which has a folder for each group.
+    """Checks every run below ``folder``, which has a folder for each group. A file that was checked before, under the
+    same queries, corpora and depth, is not read again.
 
-    Raises InputError where there is no group or no run, and for a faulty ``group.yaml``.
+    Raises InputError where ``pool.yaml`` does not say which queries the task has, where there is no group or no run,
+    and for a faulty ``group.yaml``.
     """
     config = load_config(config_path, without_systems=True)
+    if config.queries.path is None and config.queries.only is None:
+        raise InputError(config.path, None, "names no queries of the task; add  queries: {path: topics.tsv}")
     queries = load_queries(config)
     workspace = Workspace(config.folder)
     builder = ArtifactBuilder(workspace, {"collection": config.name}, listener)
@@ -105,17 +115,14 @@ def check(config_path: Path, folder: Path, listener: Listener, *, depth: int = D
     files = [(group.name, *found) for group in groups for found in _files(group, notes[group.name])]
     if not files:
         raise InputError(folder, None, "has no run; expected GROUP/RUN below it")
-    found: list[Submission] = []
     task = [__version__, depth, limit, queries.ids.values.to_pylist(), [corpus.fingerprint for corpus in corpora]]
-    checked = workspace.cached(
-        "submissions",
-        [path for *_, path in files],
-        lambda path: _checked(path, queries, corpora, depth, limit),
-        digest(task),
-    )
+    paths = [path for *_, path in files]
+    stamps = {path: [sha256, digest(task)] for path, sha256 in zip(paths, in_threads(file_digest, paths), strict=True)}
+    checked = workspace.cached("submissions", stamps, lambda path: _checked(path, queries, corpora, depth, limit))
+    found: list[Submission] = []
     for (group, priority, path), fields in zip(files, checked, strict=True):
         listener.progress("submissions: checking", len(found), len(files), unit="runs")
-        found.append(Submission(group, path, priority, **deepcopy(fields)))
+        found.append(Submission(group, path, priority, stamps[path][0], **deepcopy(fields)))
     _compare(found)
     return Intake(config, folder, depth, len(queries.queries), notes, found)
 
@@ -153,7 +160,7 @@ def _checked(path: Path, queries: Queries, corpora: Sequence[Corpus], depth: int
     more = problems.count - problems.covered
     faults += [f"{more:,} more faults"] if more else []
     warnings = list(problems.warnings)
-    found: dict[str, Any] = {"sha256": file_digest(path), "faults": faults, "warnings": warnings}
+    found: dict[str, Any] = {"faults": faults, "warnings": warnings}
     if len(runs) > 1:
         faults.append(f"holds {len(runs):,} runs ({', '.join(list(runs)[:_NAMED])}, …); expected one run in a file")
     rows = next(iter(runs.values()), None)

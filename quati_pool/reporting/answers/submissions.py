@@ -42,9 +42,13 @@ def added(found: Added) -> Answer:
         f"{found.intake.config.path.name}: {len(found.new):,} new, {len(found.replaced):,} replaced, "
         f"{len(found.unchanged):,} unchanged."
     ]
-    if found.waiting:
-        named = wording.names([f"{one.group}/{one.path.name}" for one in found.waiting])
-        said.append(f"Not added, as they have faults: {named}.")
+    for what, runs in (
+        ("Not added, as they have faults", found.waiting),
+        ("Kept as added, as the present files have faults", found.kept),
+    ):
+        if runs:
+            named = wording.names([f"{one.group}/{one.path.name}" for one in runs])
+            said.append(f"{what}: {named}.")
     return Answer(said, tables.added_tables(found)[0], "Next: quati-pool build. --full prints all runs.")
 
 

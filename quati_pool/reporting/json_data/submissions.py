@@ -19,7 +19,7 @@ def checked_data(found: Intake) -> Any:
 
 def added_data(found: Added) -> Any:
     """The JSON object of ``submissions add``, which names no group: it says which systems there are."""
-    counts = {name: len(getattr(found, name)) for name in ("new", "replaced", "unchanged", "waiting")}
+    counts = {name: len(getattr(found, name)) for name in ("new", "replaced", "unchanged", "waiting", "kept")}
     listed = sorted(found.participants, key=lambda one: one.system)
     systems = [{"system": one.system, "family": one.family, "priority": one.priority} for one in listed]
     return serialize({**counts, "systems": systems}, VIEWS)

@@ -40,15 +40,15 @@ def added_tables(added: Added) -> list[Table]:
         ("replaced", added.replaced),
         ("unchanged", added.unchanged),
         ("faulty", added.waiting),
+        ("kept", added.kept),
     ]
-    state = {(one.group, one.path.name): name for name, listed in states for one in listed}
-    names = {(one.group, one.file): one for one in added.participants}
+    state = {one.key: name for name, listed in states for one in listed}
+    names = {one.key: one for one in added.participants}
     rows: list[list[Cell]] = []
     for one in added.intake.submissions:
-        key = (one.group, one.path.name)
-        known = names.get(key)
+        known = names.get(one.key)
         system = None if known is None else known.system
-        rows.append([one.group, one.path.name, state[key], system, one.priority, one.run_tag])
+        rows.append([one.group, one.path.name, state[one.key], system, one.priority, one.run_tag])
     columns = [Column(name) for name in ("Group", "File", "State", "System", "Priority", "Run tag")]
     note = "Who is behind a system is in submissions/participants.json alone, which is for organisers."
     return [Table("Runs of the shared task", columns, rows, note)]
