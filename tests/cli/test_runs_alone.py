@@ -116,6 +116,8 @@ def test_a_track_as_released(track: Path, cli: Cli, official: dict[str, dict[str
     for command in ("judge", "judge --dry-run", "annotate", "assign --all"):
         done = cli(*command.split())
         assert (done.status, done.err.splitlines()) == (1, [f"{refusal} (and build)"])
+    found = json.loads(cli("status", "--format", "json").out)
+    assert found["next"]["command"] == "quati-pool agree", "nothing that would be refused"
 
 
 def test_one_or_all_runs_of_a_file_by_option(

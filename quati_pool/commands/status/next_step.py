@@ -36,8 +36,9 @@ def _steps(state: WorkspaceState) -> Iterator[NextStep]:
         yield NextStep(("build",), f"not built or out of date: {first_of(state.to_build)}")
     if state.database is not None:
         yield NextStep(("labels",) if state.former else ("doctor",), state.database)
-    yield from _judges(state)
-    yield from _people(state)
+    if state.without_texts is None:
+        yield from _judges(state)
+        yield from _people(state)
     yield from _results(state)
     yield from _exports(state)
 

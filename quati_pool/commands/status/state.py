@@ -10,9 +10,10 @@ from quati_pool.commands.status.labelers import LabelStates, label_states
 from quati_pool.commands.status.outputs import OutputState, computed, computed_states, export_states, seqs
 from quati_pool.commands.status.systems import BuiltParts, PoolState, SystemState
 from quati_pool.commands.validate.pool import validate_pool
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.labels.labelers import make_judge
 from quati_pool.project.config import JudgeConfig, PoolConfig
+from quati_pool.project.pool_reader import require_texts
 from quati_pool.store.database import Store
 from quati_pool.store.errors import FormerRevisionError
 from quati_pool.store.read_only import read_only
@@ -24,7 +25,8 @@ class WorkspaceState:
 
     ``faults`` are what ``validate`` finds in pool.yaml and its files. Without a pool, ``queries_without_pairs`` is
     empty. ``database`` says why the label database cannot be read, and ``former`` that it has to be upgraded first;
-    then ``labels`` holds only label files, and ``outputs``, which are reports, qrels and exports, is empty. ``blocked``
+    then ``labels`` holds only label files, and ``outputs``, which are reports, qrels and exports, is empty.
+    ``without_texts`` says why nobody can grade by reading, judges nor people; if it is None, ``blocked``
     says by name why a judge cannot be asked here.
     """
 
@@ -36,6 +38,7 @@ class WorkspaceState:
     labels: LabelStates
     database: str | None
     former: bool
+    without_texts: str | None
     blocked: dict[str, str]
     outputs: tuple[OutputState, ...]
 
@@ -58,6 +61,7 @@ def workspace_state(config: PoolConfig) -> WorkspaceState:
     report = validate_pool(config.path, systems=incomplete)
     faults = [*map(str, report.errors), *([f"{report.more_errors:,} more"] if report.more_errors else [])]
     labels, outputs, problem, former = _labelled(config)
+    lacking = _lacking_texts(config)
     queries = [query.query_id for query in built.queries.queries] if built.queries else []
     pooled = labels.pooled
     return WorkspaceState(
@@ -69,7 +73,8 @@ def workspace_state(config: PoolConfig) -> WorkspaceState:
         labels,
         problem,
         former,
-        _blocked(config),
+        lacking,
+        {} if lacking else _blocked(config),
         tuple(outputs),
     )
 
@@ -96,6 +101,14 @@ def _read(config: PoolConfig, store: Store | None) -> tuple[LabelStates, Sequenc
     found = computed(config)
     labels = label_states(config, store, seqs(found))
     return labels, [*computed_states(config, found, labels), *export_states(config, store)]
+
+
+def _lacking_texts(config: PoolConfig) -> str | None:
+    try:
+        require_texts(config)
+    except ConfigError as error:
+        return str(error)
+    return None
 
 
 def _blocked(config: PoolConfig) -> dict[str, str]:

@@ -303,11 +303,13 @@ def deep(state: State) -> Iterator[Words]:
         return
     cutoffs = {str(one): one.params.get("cutoff") for one in resolve(state.evaluation.measures) if one.NAME != "Judged"}
     deeper = [name for name, cutoff in cutoffs.items() if cutoff is None or cutoff > min(depths)]
-    shares = {one.run_tag: one.cutoffs[max(one.cutoffs)].share or 0 for one in condition.holes}
+    counted_at = condition.holes[0].cutoffs
+    deepest = max(cutoffs[name] or max(counted_at) for name in deeper) if deeper else 0
+    cutoff = min((one for one in counted_at if one >= deepest), default=max(counted_at))
+    shares = {one.run_tag: one.cutoffs[cutoff].share or 0 for one in condition.holes}
     worst = max(shares, key=lambda run_tag: shares[run_tag])
     if not deeper or not shares[worst]:
         return
-    cutoff = max(condition.holes[0].cutoffs)
     system = Link(wording.name(worst), links.system(worst, by=condition.source.name))
     looks, pooled = "looks" if len(deeper) == 1 else "look", counted(min(depths), "document", "documents")
     yield (

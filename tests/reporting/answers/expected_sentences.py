@@ -271,6 +271,10 @@ class Expected:
 
     def deep(self) -> list[str]:
         depth = min(one["pool_depth"] for one in self.built["systems"] if one["pool_depth"])
-        worst = self._worst("100")
-        share = f"{100 * worst['unjudged']['100']['share']:.1f}"
-        return [str(depth), share, "100", worst["run_tag"]]
+        # The measures of the random collections with the deepest cutoff end there; rates are known at 5, 10, 20, 100.
+        ends = [name.partition("@")[2] for name in self.evaluated["measures"] if not name.startswith("Judged")]
+        deepest = max(int(end) if end else 100 for end in ends)
+        cutoff = str(min(one for one in (5, 10, 20, 100) if one >= min(deepest, 100)))
+        worst = self._worst(cutoff)
+        share = f"{100 * worst['unjudged'][cutoff]['share']:.1f}"
+        return [str(depth), share, cutoff, worst["run_tag"]]

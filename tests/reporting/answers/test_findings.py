@@ -198,7 +198,7 @@ def test_measures_deeper_than_the_pool_truncated_runs_and_pairs_without_text() -
     deep = Settings(["P@1", "P@5"], draws=0)
     made = state(runs, {"ana": Made(grades)}, depth=2, settings=deep, without_text=1)
     assert said(findings.deep, made) == [
-        "P@5 looks deeper than the pool (2 documents of a system): up to 33.3 % of the first 100 are unjudged (A)."
+        "P@5 looks deeper than the pool (2 documents of a system): up to 33.3 % of the first 5 are unjudged (A)."
     ]
     assert said(findings.truncated, made) == ["A holds 3 documents per query, fewer than P@5 needs."]
     assert said(findings.texts, made) == ["1 pair has no text and cannot be judged."]
