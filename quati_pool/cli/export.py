@@ -50,7 +50,7 @@ def _format_command(name: str) -> Any:
         text = f"Cannot be used: {error}."
     else:
         settings = "".join(
-            f"\n\n--set {key}={'…' if field.is_required() else field.default}"
+            f"\n\n--set {key}={'…' if field.is_required() else field.get_default(call_default_factory=True)}"
             + (f": {field.description}" if field.description else "")
             for key, field in component.Parameters.model_fields.items()
         )
@@ -93,8 +93,13 @@ def export_qrels(
     outside = f"; {_outside(written, made.outside)}" if made.outside else ""
     cut = f"; {coverage.cut:,} passages were cut before they were graded" if coverage.cut else ""
     typer.echo(f"wrote {made.path}: {written:,} pairs{outside}{left}{cut}", err=True)
-    if made.withheld is not None:
-        typer.echo(f"do not publish them: {made.withheld}", err=True)
+    _warn(made.withheld)
+
+
+def _warn(withheld: str | None) -> None:
+    """Says why grades may not be published, if so."""
+    if withheld is not None:
+        typer.echo(f"do not publish them: {withheld}", err=True)
 
 
 def export_prels(
@@ -123,6 +128,7 @@ def export_prels(
     other = f"; {counted(made.other, 'grade is', 'grades are')} of pairs that it did not select" if made.other else ""
     what = f"{counted(made.graded, 'pair', 'pairs')} of design {made.design} ({made.method})"
     typer.echo(f"wrote {made.path}: {what}{without}{other}", err=True)
+    _warn(made.withheld)
 
 
 class LabelFormat(StrEnum):
@@ -162,6 +168,7 @@ def export_labels(
     without = f", {unsure:,} of them without a grade" if unsure else ""
     left = f"; {counted(made.left_out, 'pair has', 'pairs have')} no label by {labeler} yet" if made.left_out else ""
     typer.echo(f"wrote {made.path}: {made.labels:,} labels{without}{left}", err=True)
+    _warn(made.withheld)
 
 
 def export_explorer(

@@ -66,7 +66,7 @@ def sampled_values(runs: Sequence[Run], qrels: Qrels, wanted: Sequence[Any], que
     sample = qrels.sample or Sample(qrels, stratum=np.zeros(len(qrels), dtype=np.int64))
     lacking = next((str(one) for one in wanted if one.NAME != "statAP" and sample.stratum is None), None)
     if lacking is not None:
-        raise ConfigError(f"{lacking} needs the pairs that were not drawn, which prels do not list; ask for statAP")
+        raise lacking_pairs(lacking)
     joined = JudgedRuns(runs, sample.frame)
     frame = _Frame(joined.judged, sample)
     place = {query_id: at for at, query_id in enumerate(joined.judged.query_ids)}
@@ -77,6 +77,11 @@ def sampled_values(runs: Sequence[Run], qrels: Qrels, wanted: Sequence[Any], que
         for column, measure in enumerate(wanted):
             values[run, column] = _COMPUTED[measure.NAME](frame, ranked, measure)[chosen]
     return values
+
+
+def lacking_pairs(measure: str) -> ConfigError:
+    """The error for a measure that reads the pairs that were not drawn, under prels."""
+    return ConfigError(f"{measure} needs the pairs that were not drawn, which prels do not list; ask for statAP")
 
 
 class _Frame:

@@ -135,8 +135,8 @@ def score(joined: JudgedRuns, measures: Sequence[str]) -> Scores:
 
 
 def _of_sample(measure: Any, qrels: Qrels) -> bool:
-    """Whether a measure needs the pairs that were not drawn: trec_eval's infAP does where they are known."""
-    return for_samples(measure) or (measure.NAME == "infAP" and _frame(qrels) is not None)
+    """Whether a measure reads how the pairs were drawn: trec_eval's infAP does if they are a sample."""
+    return for_samples(measure) or (measure.NAME == "infAP" and qrels.sample is not None)
 
 
 def _frame(qrels: Qrels) -> Qrels | None:
@@ -146,14 +146,16 @@ def _frame(qrels: Qrels) -> Qrels | None:
 
 def _sampled_values(joined: JudgedRuns, wanted: Sequence[Any]) -> Values:
     """The values of measures for samples, shape (runs, measures, queries)."""
-    from quati_pool.evaluation.sampled_measures import sampled_values
+    from quati_pool.evaluation.sampled_measures import lacking_pairs, sampled_values
 
     query_ids, frame = joined.judged.query_ids, _frame(joined.qrels)
     values = np.empty((len(joined.runs), len(wanted), len(query_ids)))
     ours = [place for place, one in enumerate(wanted) if for_samples(one)]
     values[:, ours] = sampled_values(joined.runs, joined.qrels, [wanted[place] for place in ours], query_ids)
     theirs = [place for place in range(len(wanted)) if place not in ours]
-    if theirs and frame is not None:
+    if theirs:
+        if frame is None:
+            raise lacking_pairs(str(wanted[theirs[0]]))
         scores = score(JudgedRuns(joined.runs, frame), [str(wanted[place]) for place in theirs])
         values[:, theirs] = scores.values[:, :, [scores.query_ids.index(query_id) for query_id in query_ids]]
     return values

@@ -122,6 +122,13 @@ def put_file(path: Path, fill: Callable[[Path], T]) -> T:
     return result
 
 
+def write_private(path: Path, text: str) -> None:
+    """Writes a file that only its owner may read, from the first byte on."""
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        stream.write(text)
+
+
 def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
     """Writes a folder with ``fill``, which writes into the empty folder it is given; then its sidecar."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -148,14 +148,16 @@ def write_run(run: Run, target: Path | BinaryIO) -> None:
 
 
 def copy_run(source: Path, target: Path, run_tag: str, new_tag: str) -> None:
-    """Writes the run of a file under another tag, without comments, which may name its authors.
+    """Writes the run of a file under another tag, without comments and with Q0 in the second column, as both may name
+    its authors.
 
-    The file holds the run ``run_tag`` alone and was read without a fault before. Rows stay as they are where each ends
-    in a blank and the tag.
+    The file holds the run ``run_tag`` alone and was read without a fault before. Rows stay as they are where each has
+    Q0 and ends in a blank and the tag.
     """
     data = read_bytes(source)
     ending, new_ending = (f" {tag}\n".encode() for tag in (run_tag, new_tag))
-    if b"#" in data or data.count(ending) != data.count(b"\n") or not data.endswith(ending):
+    regular = data.count(b" Q0 ") == data.count(ending) == data.count(b"\n") and data.endswith(ending)
+    if b"#" in data or not regular:
         write_run(read_run(source, new_tag), target)
         return
     with output(target, level=1) as stream:

@@ -66,11 +66,13 @@ def off_scale(read: LabelFile, scale: Collection[int]) -> OffScale | None:
         return None
     place = next(place for place, grade in enumerate(read.relevance) if grade in off)
     labels = sum(counts[grade] for grade in off)
+    undrawn = " (keep -1 on the scale where infAP is to read it as a pair that was not drawn)" if -1 in off else ""
     return OffScale(
         read.lines[place],
         f"the grade {read.relevance[place]} is not on the scale {', '.join(map(str, sorted(scale)))} "
         f"(off it: {', '.join(map(str, off))}, in {labels:,} of {len(read):,} labels)",
-        f"name the whole scale with --scale (grades: in pool.yaml), or say what is not a grade: --grade {off[-1]}=none",
+        f"name the whole scale with --scale (grades: in pool.yaml), or say what is not a grade: --grade {off[-1]}=none"
+        f"{undrawn}",
     )
 
 

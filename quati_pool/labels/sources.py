@@ -24,6 +24,7 @@ from quati_pool.project.config import LabelFileConfig, PoolConfig, load_config
 from quati_pool.project.inputs import query_texts
 from quati_pool.records import GRADES, Ids, Qrels, Sample, code_ids
 from quati_pool.registry import nearest
+from quati_pool.text.pluralize import counted
 
 # The store is imported only where it is read: label files do not need it, and it takes half a second and 30 MB.
 if TYPE_CHECKING:
@@ -252,13 +253,20 @@ def _sampled(files: Iterable[LabelFile]) -> Iterator[str]:
             missing = read.relevance.count(None)
             yield (
                 f"{read.path}: {missing:,} of {len(read):,} pairs were not drawn: infAP, xinfAP, infNDCG and statAP "
-                "estimate what they hold, other measures count them as unjudged"
+                f"estimate what they hold, other measures count them as unjudged{_without_drawn(read)}"
             )
         elif read.inclusion is not None:
             yield (
                 f"{read.path}: a sample of {len(read):,} pairs: statAP estimates from their probabilities, other "
                 "measures count what was not drawn as unjudged"
             )
+
+
+def _without_drawn(read: LabelFile) -> str:
+    assert read.query_id is not None, "sampled qrels have ids"
+    drawn = {query_id for query_id, grade in zip(read.query_id, read.relevance, strict=True) if grade is not None}
+    without = len(set(read.query_id) - drawn)
+    return f"; {counted(without, 'query has', 'queries have')} none drawn and no part in means" if without else ""
 
 
 def _warnings(files: Iterable[LabelFile]) -> list[str]:

@@ -7,16 +7,16 @@ report or bundle contains.
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 from quati_pool.errors import InputError, QuatiPoolError
-from quati_pool.files.artifacts import put_file
+from quati_pool.files.artifacts import put_file, write_private
 from quati_pool.project.config import PoolConfig
+from quati_pool.project.inputs import run_files
 
 _FORMAT = 1
 
@@ -24,7 +24,7 @@ _FORMAT = 1
 @dataclass(frozen=True)
 class Participation:
     """A run of a group: its anonymous ``system`` and ``family``, and what the group calls it. ``sha256`` is that of the
-    submitted file, ``priority`` counts from 1 within the group."""
+    submitted file, ``priority`` counts from 1 within the group, ``ranking`` is a digest of the documents it ranks."""
 
     system: str
     family: str
@@ -33,6 +33,7 @@ class Participation:
     file: str
     sha256: str
     priority: int
+    ranking: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -72,12 +73,13 @@ def write_participants(config: PoolConfig, runs: Iterable[Participation]) -> Non
     path.parent.mkdir(parents=True, exist_ok=True)
     data = json.dumps({"format": _FORMAT, "runs": [asdict(one) for one in runs]}, ensure_ascii=False, indent=1)
 
-    def fill(partial: Path) -> None:
-        partial.unlink(missing_ok=True)
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
-            stream.write(data + "\n")
+    put_file(path, lambda partial: write_private(partial, data + "\n"))
 
-    put_file(path, fill)
+
+def systems_of_groups(config: PoolConfig) -> list[str]:
+    """The systems of ``pool.yaml`` whose runs are in the workspace's folder of anonymised runs."""
+    files = run_files(config).items()
+    return [run_tag for run_tag, given in files if (config.folder / given.path).parent == folder(config)]
 
 
 def manifest_file(config: PoolConfig) -> Path:
@@ -86,14 +88,26 @@ def manifest_file(config: PoolConfig) -> Path:
 
 
 def read_manifest(config: PoolConfig) -> dict[str, Any] | None:
-    """The manifest of the release; None where there is none yet."""
-    try:
-        found = json.loads(manifest_file(config).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    """The manifest of the release; None where there is none yet.
+
+    Raises InputError for a damaged file.
+    """
+    path = manifest_file(config)
+    if not path.exists():
         return None
-    except ValueError as error:
-        raise InputError(manifest_file(config), None, "is damaged; run: quati-pool submissions release") from error
-    return found if isinstance(found, dict) else None
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        release_date(found)
+        if not all(isinstance(one["sha256"], str) for part in ("qrels", "runs") for one in found[part]):
+            raise TypeError
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(path, None, "is damaged; restore it from a backup, as it holds what was promised") from error
+    return found
+
+
+def release_date(manifest: Mapping[str, Any]) -> date:
+    """The date from which the qrels of a manifest may be public."""
+    return date.fromisoformat(manifest["qrels_after"])
 
 
 def today() -> date:
@@ -103,13 +117,16 @@ def today() -> date:
 
 def withheld(config: PoolConfig) -> str | None:
     """Why the qrels of a shared task may not be published yet; None where they may, or there is no shared task."""
-    if not participants_file(config).exists():
-        return None
     manifest = read_manifest(config)
-    after = None if manifest is None else date.fromisoformat(manifest["qrels_after"])
-    if after is not None and after <= today():
-        return None
-    until = "they are released" if after is None else f"{after.isoformat()}, the date of their release"
+    if manifest is None:
+        if not participants_file(config).exists() and not systems_of_groups(config):
+            return None
+        until = "they are released"
+    else:
+        after = release_date(manifest)
+        if after <= today():
+            return None
+        until = f"{after.isoformat()}, the date of their release"
     return f"the qrels of the shared task are withheld until {until}"
 
 

@@ -13,11 +13,14 @@ from typing import Any, TypeVar
 from filelock import FileLock
 
 from quati_pool.errors import InputError
-from quati_pool.files.artifacts import file_digest
+from quati_pool.files.artifacts import file_digest, write_private
 from quati_pool.files.runs import run_queries
 from quati_pool.processes.threads import in_threads
 
 A = TypeVar("A")
+
+# Caches from which one might guess who is behind an anonymous run; only their owner may read them.
+_PRIVATE = ("submissions",)
 
 
 class Workspace:
@@ -134,10 +137,13 @@ class Workspace:
         lock = self.lock(memory.stem)
         lock.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(lock):
-            known = {**_read(memory), **entries}
+            text = json.dumps({**_read(memory), **entries}, indent=1)
             partial = memory.with_name(f".partial-{memory.name}")
             try:
-                partial.write_text(json.dumps(known, indent=1), encoding="utf-8")
+                if memory.stem in _PRIVATE:
+                    write_private(partial, text)
+                else:
+                    partial.write_text(text, encoding="utf-8")
                 os.replace(partial, memory)
             except BaseException:
                 partial.unlink(missing_ok=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from quati_pool.commands.submissions.group_results import GroupResults
 from quati_pool.commands.submissions.intake import Intake, Submission
 from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
+from quati_pool.project.submissions import read_participants
 from quati_pool.project.workspace import Workspace
 from quati_pool.release.names import file_stems
 from quati_pool.reporting.answers.submissions import own_results
@@ -27,9 +28,10 @@ def submissions_folder(config: PoolConfig, output: Path | None) -> Path:
 def save_intake(found: Intake, output: Path | None, listener: Listener) -> Path:
     """Writes ``GROUP/intake.md`` and ``GROUP/mail.md`` for each group; returns their folder."""
     folder = submissions_folder(found.config, output)
-    for group, stem in file_stems(found.notes).items():
+    stems = _stems(found.config, found.notes)
+    for group in found.notes:
         files = {"intake.md": _intake(found, group), "mail.md": _mail(found, group)}
-        save(found.config, folder / stem, files, {"depth": found.depth}, _Quiet(), group)
+        save(found.config, folder / stems[group], files, {"depth": found.depth}, _Quiet(), group)
     listener.say(f"submissions: wrote {counted(len(found.notes), 'report', 'reports')} to {folder}")
     return folder
 
@@ -37,12 +39,17 @@ def save_intake(found: Intake, output: Path | None, listener: Listener) -> Path:
 def save_results(found: Sequence[GroupResults], output: Path | None, listener: Listener) -> Path:
     """Writes ``GROUP/results.md`` and ``GROUP/queries.csv`` for each group; returns their folder."""
     folder = submissions_folder(found[0].config, output)
-    stems = file_stems([one.group for one in found])
+    stems = _stems(found[0].config, [one.group for one in found])
     for one in found:
         files = {"results.md": _results(one), "queries.csv": csv_file([query_table(one)])}
         save(one.config, folder / stems[one.group], files, {"labeler": one.labeler}, _Quiet(), one.group)
     listener.say(f"submissions: wrote {counted(len(found), 'report', 'reports')} to {folder}")
     return folder
+
+
+def _stems(config: PoolConfig, groups: Iterable[str]) -> dict[str, str]:
+    """The names of the groups' folders: those of a group never depend on which others are asked for."""
+    return file_stems(sorted({*groups, *(one.group for one in read_participants(config))}))
 
 
 class _Quiet(Listener):
@@ -71,13 +78,19 @@ def _mail(found: Intake, group: str) -> str:
     notes, runs = found.notes[group], found.of(group)
     faulty = [one for one in runs if not one.ok]
     to = escape_markdown(notes.contact) if notes.contact else "(no contact in group.yaml)"
-    what = "your runs are in" if not faulty else "please correct some of your runs"
+    what = "please correct some of your runs" if faulty else "your runs are in" if runs else "we have no run of yours"
     parts = [
         f"To: {to}  \nSubject: {escape_markdown(found.config.name)}: {what}",
         f"Dear {escape_markdown(notes.name or group)},",
         f"Thank you for taking part in {escape_markdown(found.config.name)}. We received "
         f"{counted(len(runs), 'run', 'runs')} from you"
-        + (", and all of them are accepted." if not faulty else f"; {len(faulty):,} cannot be accepted as they are."),
+        + (
+            f"; {len(faulty):,} cannot be accepted as they are."
+            if faulty
+            else ", and all of them are accepted."
+            if runs
+            else "."
+        ),
     ]
     parts += [_of_run(one) for one in faulty]
     if faulty:

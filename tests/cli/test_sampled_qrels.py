@@ -42,6 +42,19 @@ def test_what_prels_cannot_give_is_refused(tmp_path: Path, cli: Cli, monkeypatch
     (board,) = json.loads(done.out)["qrels"]
     # At d1: 1; at d4, rank 4: (1 + 2)/4; (1 + 2·3/4)/3.
     assert board["runs"][0]["measures"]["statAP"]["mean"] == pytest.approx(5 / 6)
-    done = cli("evaluate", *options, "--measures", "infNDCG")
-    refusal = "infNDCG needs the pairs that were not drawn, which prels do not list; ask for statAP"
-    assert (done.status, done.err.splitlines()[-1]) == (1, f"quati-pool: {refusal}")
+    for measure in ("infNDCG", "xinfAP", "infAP"):
+        done = cli("evaluate", *options, "--measures", measure)
+        refusal = f"{measure} needs the pairs that were not drawn, which prels do not list; ask for statAP"
+        assert (done.status, done.err.splitlines()[-1]) == (1, f"quati-pool: {refusal}")
+
+
+@pytest.mark.usefixtures("sketched")
+def test_minus_one_in_four_columns(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.run").write_text(RUN)
+    Path("x.qrels").write_text("".join(f"{row.rsplit(' ', 2)[0]} {row.split()[-1]}\n" for row in STRATA.splitlines()))
+    done = cli("evaluate", "--run", "mine.run", "--qrels", "x.qrels", "--draws", "0", "--measures", "infAP")
+    assert "--grade -1=none (keep -1 on the scale where infAP is to read it as a pair that was not drawn)" in " ".join(
+        done.err.split()
+    )
+    assert "0.875" in done.out

@@ -36,6 +36,17 @@ def test_strata(tmp_path: Path) -> None:
     assert (read.relevance, read.stratum, read.set_aside) == ([2, 0, None, None], ["1", "1", "2", "far"], 1)
 
 
+def test_minus_one_is_a_pair_that_was_not_drawn_however_it_is_written(tmp_path: Path) -> None:
+    rows = "".join(f"q1 0 d{row} 1 {grade}\n" for row, grade in enumerate(("-1", "-1.0", "-10", "2.0", "-2")))
+    assert read_label_file(written(tmp_path, rows)).relevance == [None, None, -10, 2, -2]
+
+
+def test_queries_of_which_nothing_was_drawn_are_counted(tmp_path: Path) -> None:
+    path = written(tmp_path, "q1 0 d1 1 2\nq2 0 d1 1 -1\nq3 0 d1 1 -1\n")
+    (warning,) = gather(None, (), LabelFiles({"x": LabelFileConfig(path=str(path))}), any_grade=True).warnings
+    assert warning.endswith("; 2 queries have none drawn and no part in means")
+
+
 def test_prels(tmp_path: Path) -> None:
     read = read_label_file(written(tmp_path, PRELS))
     assert (read.relevance, read.inclusion, read.stratum) == ([2, 0, 1], [0.25, 1.0, 0.0], None)
@@ -48,7 +59,11 @@ def test_prels(tmp_path: Path) -> None:
         ("q1 0 d1 1 2\nq1 0 d1 2 -1\n", ":2: query_id 'q1' and doc_id 'd1' are already in line 1; expected one row"),
         ("q1 0 d1 1 2\nq1 0 d2 1 x\n", ":2: relevance 'x' is not an integer"),
         ("q1 0 d1 1 2\nq1 0 d2 1\n", ":2: 4 columns; expected 5: query_id 0 doc_id stratum relevance"),
-        ("q1 d1 2 1 0.5\nq1 d2 2 1 1.5\n", ":2: probability '1.5' is not one; expected a number from 0 to 1"),
+        ("q1 d1 2 1 0.5\nq1 d2 2 1 1.5\n", ":2: probability '1.5' is not one; expected 0, or a number from 1e-09 to 1"),
+        ("q1 d1 2 1 nan\nq1 d2 2 1 1\n", ":1: probability 'nan' is not one"),
+        ("q1 d1 2 1 1e-320\n", ":1: probability '1e-320' is not one"),
+        # Prels whose first document is called 0.
+        ("q1 0 3 1 1\nq1 5 2 1 1\n", ":2: column 2 is '5'; expected 0 in xinfAP's qrels (query_id 0 doc_id stratum"),
         ("q1 d1 2 1 0.5\nq1 d2 2 1 nan\n", ":2: probability 'nan' is not one"),
         ("q1 d1 2 1 0.5\nq1 d2 2 1 0,5\n", ":2: probability '0,5' is not one"),
         ("q1 d1 2 1 0.5\nq1 d2 2.5 1 0.5\n", ":2: relevance '2.5' is not an integer"),

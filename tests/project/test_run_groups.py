@@ -83,6 +83,7 @@ def test_one_run_of_a_file_beside_a_group(tmp_path: Path) -> None:
     [
         ("runs: none.txt", "systems.official.runs: {folder}/none.txt: there is no such file; check the path"),
         ('runs: "none/*.run"', "systems.official.runs: {folder}/none/*.run: no file matches; check the pattern"),
+        ("runs: []", "systems.official.runs: "),
         ("runs: in", "systems.official.runs: {folder}/in: is a folder; expected a file, or a glob"),
         (
             'runs: "in/*.run"',

@@ -24,6 +24,7 @@ from quati_pool.labels.qrels import nothing_graded
 from quati_pool.labels.rereading import thoughts_behind
 from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
+from quati_pool.project.submissions import withheld
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import State
 from quati_pool.store.database import Store
@@ -34,12 +35,14 @@ from quati_pool.text.fencing import sendable
 
 @dataclass(frozen=True)
 class ExportedLabels:
-    """A file of labels: their number, how many have a grade, and how many pairs of the pool are without a label."""
+    """A file of labels: their number, how many have a grade, how many pairs of the pool are without a label, and why they
+    may not be published, if so."""
 
     path: Path
     labels: int
     graded: int
     left_out: int
+    withheld: str | None = None
 
 
 def export_labels(
@@ -83,7 +86,8 @@ def export_labels(
     with locked_output(path, (listener or Listener()).say):
         clear_partials(path)
         write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
-    return ExportedLabels(path, written.labels, written.graded, sum(map(len, grading.pairs())) - written.labels)
+    left_out = sum(map(len, grading.pairs())) - written.labels
+    return ExportedLabels(path, written.labels, written.graded, left_out, withheld(config))
 
 
 def label_rows(grading: Grading, reader: Labeler) -> Iterator[LabelRow]:

@@ -14,6 +14,7 @@ from quati_pool.labels.labelers import Grading
 from quati_pool.labels.qrels import nothing_graded
 from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
+from quati_pool.project.submissions import withheld
 from quati_pool.project.workspace import Workspace
 from quati_pool.store.database import Store
 from quati_pool.store.designs import Designs
@@ -25,8 +26,8 @@ _NO_SAMPLE = ("imported", "repeats", "anchors")
 
 @dataclass(frozen=True)
 class ExportedPrels:
-    """A file of prels of one design: how many of its ``selected`` pairs are ``graded``, and how many grades of the
-    labeler are of ``other`` pairs and left out."""
+    """A file of prels of one design: how many of its ``selected`` pairs are ``graded``, how many grades of the labeler
+    are of ``other`` pairs and left out, and why the file may not be published, if so."""
 
     path: Path
     design: int
@@ -34,6 +35,7 @@ class ExportedPrels:
     selected: int
     graded: int
     other: int
+    withheld: str | None = None
 
 
 def export_prels(
@@ -81,7 +83,8 @@ def export_prels(
         clear_partials(path)
         write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
     other = len(graded) - len(drawn)
-    return ExportedPrels(path, chosen.design_id, chosen.method, len(inclusion), len(drawn), other)
+    held = withheld(config)
+    return ExportedPrels(path, chosen.design_id, chosen.method, len(inclusion), len(drawn), other, held)
 
 
 def _ids(graded: Graded) -> tuple[str, str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from quati_pool.text.pluralize import counted
 
 # How many systems a note names.
 _NAMED = 3
+_NUMBERED = re.compile(r"g([0-9]+)(-r[0-9]+)?\Z")
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,12 @@ class Added:
         return [one for one in self.intake.submissions if not one.ok and one.key in self._participating]
 
     @property
+    def absent(self) -> list[Participation]:
+        """The runs that were added before and are not in the folder any more."""
+        there = {one.key for one in self.intake.submissions}
+        return [one for one in self.participants if one.key not in there]
+
+    @property
     def _participating(self) -> set[tuple[str, str]]:
         return {one.key for one in self.participants}
 
@@ -56,13 +64,14 @@ def add(config_path: Path, folder: Path, listener: Listener, *, depth: int = DEP
     A run is known by its group and the name of its file. One whose content has changed is replaced only with
     ``replacing``. A process killed at any point leaves a valid workspace, and calling again finishes the work.
 
-    Raises QuatiPoolError, and changes nothing, where a run has changed without ``replacing``, or ``pool.yaml`` cannot
-    be extended.
+    Raises QuatiPoolError, and changes nothing, where a run has changed without ``replacing``, where ``pool.yaml`` has
+    runs that ``participants.json`` does not know, or cannot be extended.
     """
     intake = check(config_path, folder, listener, depth=depth)
     with locked_output(config_path, listener.say):
         config = load_config(config_path, without_systems=True)
         known = {one.key: one for one in read_participants(config)}
+        _refuse_unknown(config, known.values())
         added = Added(intake, [])
         for one in intake.accepted:
             before = known.get(one.key)
@@ -73,17 +82,29 @@ def add(config_path: Path, folder: Path, listener: Listener, *, depth: int = DEP
             changed = counted(len(added.replaced), "run has", "runs have")
             raise QuatiPoolError(f"{changed} another content than when it was added ({named}); replace with --replace")
         named_runs = _named(config, known, intake.accepted)
-        for one in added.replaced:
-            # First, so that no killed process leaves the old run under the new file's hash.
-            _run_file(config, known[one.key]).unlink(missing_ok=True)
-        write_participants(config, [*{**known, **named_runs}.values()])
+        for one in [*added.new, *added.replaced]:
+            # First, so that no killed process leaves another run under the new file's hash.
+            _run_file(config, named_runs[one.key]).unlink(missing_ok=True)
+        everybody = [*{**known, **named_runs}.values()]
+        write_participants(config, everybody)
         written = in_threads(lambda one: _write_run(config, one, named_runs[one.key]), intake.accepted)
         for done, _ in enumerate(written):
             listener.progress("submissions: adding", done, len(intake.accepted), unit="runs")
         _extend(config, [*named_runs.values()])
-        _note_priorities(config, [*named_runs.values()], listener)
+        _note_priorities(config, everybody, named_runs.values(), listener)
     added.participants.extend(read_participants(config))
     return added
+
+
+def _refuse_unknown(config: PoolConfig, known: Iterable[Participation]) -> None:
+    unknown = sorted(set(submissions.systems_of_groups(config)) - {one.system for one in known})
+    if unknown:
+        path = submissions.participants_file(config)
+        which = counted(len(unknown), "system", "systems")
+        raise QuatiPoolError(
+            f"{path} does not say who is behind {which} of pool.yaml ({', '.join(unknown[:_NAMED])}); restore it from "
+            "a backup"
+        )
 
 
 def _named(
@@ -95,7 +116,9 @@ def _named(
     """
     families = {one.group: one.family for one in known.values()}
     new = sorted({one.group for one in accepted} - families.keys())
-    first = 1 + max((int(family.removeprefix("g")) for family in families.values()), default=0)
+    # Systems of the organisers may have such names too.
+    used = {*families.values(), *config.systems, *map(config.family, config.systems)}
+    first = 1 + max((int(number[1]) for name in used if (number := _NUMBERED.match(name))), default=0)
     numbers = list(range(first, first + len(new)))
     secrets.SystemRandom().shuffle(numbers)
     width = max(2, len(str(first + len(new))))
@@ -109,7 +132,7 @@ def _named(
         )  # fmt: skip
         taken.add(system)
         found[one.key] = Participation(
-            system, family, one.group, str(one.run_tag), one.path.name, one.sha256, one.priority
+            system, family, one.group, str(one.run_tag), one.path.name, one.sha256, one.priority, one.ranking
         )
     return found
 
@@ -127,20 +150,36 @@ def _write_run(config: PoolConfig, one: Submission, named: Participation) -> Non
     put_file(path, lambda partial: copy_run(one.path, partial, named.run_tag, named.system))
 
 
-def _note_priorities(config: PoolConfig, named: Sequence[Participation], listener: Listener) -> None:
-    """Reports the systems whose priority in ``pool.yaml``, which people may edit, is no longer that of the group."""
+def _note_priorities(
+    config: PoolConfig, known: Iterable[Participation], accepted: Iterable[Participation], listener: Listener
+) -> None:
+    """Reports the systems whose priority in ``pool.yaml``, which people may edit, is not that of their group, and the
+    groups of which several runs have one priority, as those of a later folder may."""
+    given = {tag: system.priority for tag, system in config.systems.items()}
     moved = [
-        f"{one.system}: {before}, now {one.priority}"
-        for one in named
-        if one.system in config.systems and (before := config.systems[one.system].priority) != one.priority
+        f"{one.system}: {given[one.system]}, now {one.priority}"
+        for one in accepted
+        if given.get(one.system, one.priority) != one.priority
     ]
     if moved:
         which = counted(len(moved), "run has", "runs have")
-        more = "; …" if len(moved) > _NAMED else ""
         listener.say(
-            f"{config.path}: {which} another priority than the group gives now ({'; '.join(moved[:_NAMED])}{more}); "
-            "change it there if the group's order should count"
+            f"{config.path}: {which} another priority than the group gives now ({_some(moved)}); change it there if "
+            "the group's order should count"
         )
+    by_priority: dict[tuple[str, int | None], list[str]] = {}
+    for one in known:
+        by_priority.setdefault((one.family, given.get(one.system, one.priority)), []).append(one.system)
+    shared = [f"{' and '.join(tags)}: {priority}" for (_, priority), tags in by_priority.items() if len(tags) > 1]
+    if shared:
+        listener.say(
+            f"{config.path}: runs of one group have one priority ({_some(shared)}); give each its own there if only "
+            "the first should feed the pool"
+        )
+
+
+def _some(said: Sequence[str]) -> str:
+    return "; ".join([*said[:_NAMED], *(["…"] if len(said) > _NAMED else [])])
 
 
 def _extend(config: PoolConfig, named: Sequence[Participation]) -> None:

@@ -12,6 +12,7 @@ from quati_pool.commands.evaluate import Evaluation, Settings, evaluate
 from quati_pool.errors import ConfigError
 from quati_pool.evaluation.leaderboard import LeaderboardRow
 from quati_pool.evaluation.scores import Values
+from quati_pool.labels.gathered import LabelSource
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.submissions import Participation, participants_file, read_participants
@@ -29,7 +30,7 @@ class GroupResults:
 
     group: str
     config: PoolConfig
-    labeler: str
+    source: LabelSource
     measures: tuple[str, ...]
     rows: tuple[LeaderboardRow, ...]
     own: dict[str, str]
@@ -37,6 +38,10 @@ class GroupResults:
     query_ids: tuple[str, ...]
     values: dict[str, Values]
     all_values: Values
+
+    @property
+    def labeler(self) -> str:
+        return self.source.name
 
     @property
     def best(self) -> LeaderboardRow:
@@ -47,7 +52,8 @@ class GroupResults:
 def group_results(
     config_path: Path, listener: Listener, *, groups: Sequence[str] = (), settings: Settings | None = None
 ) -> list[GroupResults]:
-    """The results of ``groups``, or of all, by name, under the main labeler or the one of the settings.
+    """The results of ``groups``, or of all that have a system in ``pool.yaml``, by name, under the main labeler or the
+    one of the settings.
 
     Raises QuatiPoolError where there is no shared task, no such group, or nothing to evaluate.
     """
@@ -55,7 +61,10 @@ def group_results(
     participants = required_participants(config)
     by_group: dict[str, list[Participation]] = {}
     for one in sorted(participants, key=lambda one: (one.group, one.priority)):
-        by_group.setdefault(one.group, []).append(one)
+        if one.system in config.systems:
+            by_group.setdefault(one.group, []).append(one)
+    if not by_group:
+        raise ConfigError(f"{config.path} has no system of a group; run: quati-pool submissions add FOLDER")
     for group in groups:
         if group not in by_group:
             raise ConfigError(f"there is no group {group!r}; {nearest(group, by_group)}")
@@ -85,7 +94,7 @@ def _results(
     return GroupResults(
         group,
         config,
-        condition.source.name,
+        condition.source,
         found.measures,
         condition.board.rows,
         own,

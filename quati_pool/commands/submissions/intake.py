@@ -18,7 +18,7 @@ from pydantic import Field
 from quati_pool import __version__
 from quati_pool.errors import InputError
 from quati_pool.files.artifacts import digest, file_digest
-from quati_pool.files.problems import CollectedByKind, quoted
+from quati_pool.files.problems import CollectedByKind, quoted, surrogate_problem
 from quati_pool.files.runs import RunRows, rank_contradictions, ranked_run, read_runs
 from quati_pool.files.yaml_file import Model, YamlFile
 from quati_pool.processes.threads import in_threads
@@ -26,6 +26,7 @@ from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import Corpus, Queries, load_queries, open_corpus
+from quati_pool.project.submissions import Participation, read_participants
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import ID, Ids, Int, Run
 from quati_pool.text.pluralize import counted
@@ -35,7 +36,7 @@ DEPTH = 1000
 
 # Kinds of faults in the rows of one file, and ids that a message names.
 _KINDS, _NAMED = 20, 3
-_NOTES = ("group.yaml",)
+_NOTES = "group.yaml"
 
 
 class GroupNotes(Model):
@@ -75,7 +76,8 @@ class Submission:
 @dataclass(frozen=True)
 class Intake:
     """The runs of all groups, by group, then priority. ``depth`` is the largest number of documents per query,
-    ``topics`` the number of queries of the task."""
+    ``topics`` the number of queries of the task. ``unread`` has the paths below ``folder`` where no run is expected,
+    and those whose names are not UTF-8."""
 
     config: PoolConfig
     folder: Path
@@ -83,6 +85,7 @@ class Intake:
     topics: int
     notes: dict[str, GroupNotes]
     submissions: list[Submission]
+    unread: list[str]
 
     @property
     def accepted(self) -> list[Submission]:
@@ -93,11 +96,11 @@ class Intake:
 
 
 def check(config_path: Path, folder: Path, listener: Listener, *, depth: int = DEPTH, limit: int = _KINDS) -> Intake:
-    """Checks every run below ``folder``, which has a folder for each group. A file that was checked before, under the
-    same queries, corpora and depth, is not read again.
+    """Checks every run below ``folder``, which has a folder for each group, also against the runs that were added
+    before. A file that was checked before, under the same queries, corpora and depth, is not read again.
 
-    Raises InputError where ``pool.yaml`` does not say which queries the task has, where there is no group or no run,
-    and for a faulty ``group.yaml``.
+    Raises InputError where ``pool.yaml`` does not say which queries the task has, and where there is no group or no
+    run.
     """
     config = load_config(config_path, without_systems=True)
     if config.queries.path is None and config.queries.only is None:
@@ -108,11 +111,11 @@ def check(config_path: Path, folder: Path, listener: Listener, *, depth: int = D
     corpora = [open_corpus(config, name, builder, force=False) for name in config.corpora]
     if not folder.is_dir():
         raise InputError(folder, None, "is not a folder; expected one with a folder for each group")
-    groups = sorted(path for path in folder.iterdir() if path.is_dir() and path.name[0] != ".")
+    groups = sorted(path for path in folder.iterdir() if path.is_dir() and _is_visible(path))
     if not groups:
         raise InputError(folder, None, "has no folder of a group; expected GROUP/RUN below it")
     notes = {group.name: _notes(group) for group in groups}
-    files = [(group.name, *found) for group in groups for found in _files(group, notes[group.name])]
+    files = [(group.name, *found) for group in groups for found in _files(group, notes[group.name][0])]
     if not files:
         raise InputError(folder, None, "has no run; expected GROUP/RUN below it")
     task = [__version__, depth, limit, queries.ids.values.to_pylist(), [corpus.fingerprint for corpus in corpora]]
@@ -123,29 +126,50 @@ def check(config_path: Path, folder: Path, listener: Listener, *, depth: int = D
     for (group, priority, path), fields in zip(files, checked, strict=True):
         listener.progress("submissions: checking", len(found), len(files), unit="runs")
         found.append(Submission(group, path, priority, stamps[path][0], **deepcopy(fields)))
-    _compare(found)
-    return Intake(config, folder, depth, len(queries.queries), notes, found)
+        found[-1].faults.extend(notes[group][1])
+    _compare(found, read_participants(config))
+    by_group = {group: said for group, (said, _) in notes.items()}
+    return Intake(config, folder, depth, len(queries.queries), by_group, found, _unread(folder, groups))
 
 
-def _notes(group: Path) -> GroupNotes:
-    path = group / "group.yaml"
-    if not path.exists():
-        return GroupNotes(priorities=[])
-    file = YamlFile(path)
-    notes = file.model((), GroupNotes, file.data or {})
-    missing = next((name for name in notes.priorities if not (group / name).is_file()), None)
-    if missing is not None:
-        raise file.error(("priorities",), f"there is no run {missing!r} in this folder; name its file")
-    return notes
+def _is_visible(path: Path) -> bool:
+    return path.name[0] != "." and surrogate_problem(path.name) is None
+
+
+def _run_names(group: Path) -> list[str]:
+    """The names of the files in a group's folder that are taken as runs."""
+    return sorted(path.name for path in group.iterdir() if path.is_file() and _is_visible(path) and path.name != _NOTES)
+
+
+def _notes(group: Path) -> tuple[GroupNotes, list[str]]:
+    """What ``group.yaml`` says and its faults, with which it says nothing."""
+    nothing = GroupNotes(priorities=[])
+    if not (group / _NOTES).exists():
+        return nothing, []
+    try:
+        file = YamlFile(group / _NOTES)
+        notes = file.model((), GroupNotes, file.data or {})
+        unknown = next((name for name in notes.priorities if name not in _run_names(group)), None)
+        if unknown is not None:
+            raise file.error(("priorities",), f"there is no run {unknown!r} in this folder; name its file")
+    except InputError as error:
+        return nothing, [f"{_NOTES}, {_words(error)}"]
+    return notes, []
 
 
 def _files(group: Path, notes: GroupNotes) -> Iterator[tuple[int, Path]]:
     """The priority and the file of each run of a group: those that it lists, then the others by name."""
-    others = sorted(
-        path.name for path in group.iterdir() if path.is_file() and path.name[0] != "." and path.name not in _NOTES
-    )
-    for priority, name in enumerate(dict.fromkeys([*notes.priorities, *others]), 1):
+    for priority, name in enumerate(dict.fromkeys([*notes.priorities, *_run_names(group)]), 1):
         yield priority, group / name
+
+
+def _unread(folder: Path, groups: Sequence[Path]) -> list[str]:
+    """The paths below ``folder``, relative to it, that are neither hidden nor a group's folder, run or notes."""
+    there = [path for path in folder.iterdir() if path not in groups]
+    for group in groups:
+        expected = {_NOTES, *_run_names(group)}
+        there += [path for path in group.iterdir() if path.name not in expected]
+    return sorted(str(path.relative_to(folder)) for path in there if path.name[0] != ".")
 
 
 def _checked(path: Path, queries: Queries, corpora: Sequence[Corpus], depth: int, limit: int) -> dict[str, Any]:
@@ -162,7 +186,9 @@ def _checked(path: Path, queries: Queries, corpora: Sequence[Corpus], depth: int
     warnings = list(problems.warnings)
     found: dict[str, Any] = {"faults": faults, "warnings": warnings}
     if len(runs) > 1:
-        faults.append(f"holds {len(runs):,} runs ({', '.join(list(runs)[:_NAMED])}, …); expected one run in a file")
+        more_runs = ", …" if len(runs) > _NAMED else ""
+        named = ", ".join(list(runs)[:_NAMED]) + more_runs
+        faults.append(f"holds {len(runs):,} runs ({named}); expected one run in a file")
     rows = next(iter(runs.values()), None)
     if rows is None:
         return found
@@ -242,25 +268,30 @@ def _ranking(run: Run) -> str:
     return hashlib.sha256(memoryview(ranking.buffers()[2])).hexdigest()
 
 
-def _compare(found: list[Submission]) -> None:
-    """Adds what only the comparison of runs shows: equal tags, and equal rankings."""
-    by_tag, by_ranking = defaultdict(list), defaultdict(list)
+def _compare(found: Sequence[Submission], before: Sequence[Participation]) -> None:
+    """Adds what only the comparison of runs shows, also with those that were added ``before``: equal tags, and equal
+    rankings."""
+    known: dict[tuple[str, str], tuple[str | None, str]] = {one.key: (one.run_tag, one.ranking) for one in before}
+    known |= {one.key: (one.run_tag, one.ranking) for one in found}
+    by_tag: dict[str | None, list[tuple[str, str]]] = defaultdict(list)
+    by_ranking: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for key, (run_tag, ranking) in known.items():
+        by_tag[run_tag].append(key)
+        by_ranking[ranking].append(key)
     for one in found:
-        if one.run_tag is not None:
-            by_tag[one.run_tag].append(one)
-        if one.ranking:
-            by_ranking[one.ranking].append(one)
-    for same in by_tag.values():
-        for one in same:
-            own = [other.path.name for other in same if other is not one and other.group == one.group]
-            if own:
-                one.faults.append(f"its run_tag {quoted(str(one.run_tag))} is also that of {own[0]}; rename one")
-            elif len(same) > 1:
-                one.warnings.append(f"another group has a run with the run_tag {quoted(str(one.run_tag))}")
-    for same in by_ranking.values():
-        for one in same:
-            own = [other.path.name for other in same if other is not one and other.group == one.group]
-            if own:
-                one.faults.append(f"ranks the same documents as {own[0]}; send one of them")
-            elif len(same) > 1:
-                one.faults.append("has exactly the ranking of a run of another group; tell us whose it is")
+        own, others = _apart(one, by_tag[one.run_tag] if one.run_tag is not None else ())
+        if own:
+            one.faults.append(f"its run_tag {quoted(str(one.run_tag))} is also that of {own[0]}; rename one")
+        elif others:
+            one.warnings.append(f"another group has a run with the run_tag {quoted(str(one.run_tag))}")
+        own, others = _apart(one, by_ranking[one.ranking] if one.ranking else ())
+        if own:
+            one.faults.append(f"ranks the same documents as {own[0]}; send one of them")
+        elif others:
+            one.faults.append("has exactly the ranking of a run of another group; tell us whose it is")
+
+
+def _apart(one: Submission, keys: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    """The files with these keys, without the submission itself: those of its group, and those of others."""
+    own = [file for group, file in keys if group == one.group and file != one.path.name]
+    return own, [file for group, file in keys if group != one.group]

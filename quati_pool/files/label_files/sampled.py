@@ -3,6 +3,7 @@ prels (``query_id doc_id relevance method probability``), which list only what w
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,13 @@ from quati_pool.files.label_files.label_file import LabelFile, Rows
 from quati_pool.files.label_files.options import Options
 from quati_pool.files.problems import Problems, RowError, quoted
 
-NOT_DRAWN = "-1"
 STRATA = ("query_id", "0", "doc_id", "stratum", "relevance")
 PRELS = ("query_id", "doc_id", "relevance", "method", "probability")
+
+_ZERO = ("0", "Q0")
+_NOT_DRAWN = re.compile(r"-1(\.0*)?\Z")
+# 1/π of a smaller one says nothing, and sums of them overflow.
+_SMALLEST = 1e-9
 
 
 def looks_like(first: str) -> str | None:
@@ -21,18 +26,23 @@ def looks_like(first: str) -> str | None:
     columns = first.split()
     if len(columns) != len(STRATA):
         return None
-    if columns[1] in ("0", "Q0") and integer(columns[4]) is not None:
+    if columns[1] in _ZERO and integer(columns[4]) is not None:
         return "xinfap"
-    return "prels" if integer(columns[2]) is not None and _probability(columns[4]) is not None else None
+    return "prels" if integer(columns[2]) is not None and _number(columns[4]) is not None else None
 
 
 def read_strata(path: Path, options: Options, problems: Problems) -> LabelFile:
     """The labels of xinfAP's qrels; a pair that was not drawn has no grade, and every pair has a stratum."""
     options.refuse_annotator(path, "xinfAP's qrels")
     rows, pairs, strata = Rows(path), Pairs(), []
-    for line, (query_id, _, doc_id, stratum, relevance) in read_columns(path, STRATA, problems):
+    for line, (query_id, zero, doc_id, stratum, relevance) in read_columns(path, STRATA, problems):
         try:
-            grade = None if relevance == NOT_DRAWN else options.grader.grade_in_qrels(relevance)
+            if zero not in _ZERO:
+                raise RowError(
+                    f"column 2 is {quoted(zero)}; expected 0 in xinfAP's qrels ({' '.join(STRATA)}); name prels in "
+                    "pool.yaml with format: prels"
+                )
+            grade = None if _NOT_DRAWN.match(relevance) else options.grader.grade_in_qrels(relevance)
             pairs.add(query_id, doc_id, line)
         except RowError as fault:
             problems.report(path, line, str(fault))
@@ -53,7 +63,8 @@ def read_prels(path: Path, options: Options, problems: Problems) -> LabelFile:
             grade = options.grader.grade_in_qrels(relevance)
             probability = _probability(written)
             if probability is None:
-                raise RowError(f"probability {quoted(written)} is not one; expected a number from 0 to 1")
+                expected = f"expected 0, or a number from {_SMALLEST:g} to 1"
+                raise RowError(f"probability {quoted(written)} is not one; {expected}")
             pairs.add(query_id, doc_id, line)
         except RowError as fault:
             problems.report(path, line, str(fault))
@@ -69,8 +80,12 @@ def prels_row(query_id: str, doc_id: str, relevance: int, probability: float) ->
 
 
 def _probability(text: str) -> float | None:
+    number = _number(text)
+    return number if number is not None and (number == 0 or _SMALLEST <= number <= 1) else None
+
+
+def _number(text: str) -> float | None:
     try:
-        number = float(text)
+        return float(text) if "_" not in text and text.isascii() else None
     except ValueError:
         return None
-    return number if 0 <= number <= 1 and "_" not in text and text.isascii() else None

@@ -38,7 +38,7 @@ class CorpusConfig(OfDataSet):
     """The files of a corpus (a path, a glob, or a list of these) and the names of their fields for id and text, or an
     existing data set."""
 
-    path: str | list[str] | None = None
+    path: str | Annotated[list[str], Field(min_length=1)] | None = None
     doc_id: str = "doc_id"
     text: str | list[str] = "text"
 

@@ -6,7 +6,9 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from quati_pool.errors import InputError
 from quati_pool.files.corpus import expand_paths
@@ -27,7 +29,7 @@ class RunGroup(System):
     name and, where it is not found there, in the path of its file.
     """
 
-    runs: str | list[str]
+    runs: str | Annotated[list[str], Field(min_length=1)]
     named_by: Literal["run_tag", "file"] = "run_tag"
     family_pattern: str | None = None
     corpus: str | None = None

@@ -10,7 +10,9 @@ from quati_pool.commands.submissions.group_results import GroupResults
 from quati_pool.commands.submissions.intake import Intake
 from quati_pool.commands.submissions.releasing import Released
 from quati_pool.reporting.answers import wording
+from quati_pool.reporting.answers.evaluate import without_grade
 from quati_pool.reporting.formats.answers import Answer
+from quati_pool.reporting.formats.document import plain
 from quati_pool.reporting.tables import submissions as tables
 from quati_pool.text.pluralize import counted
 
@@ -27,11 +29,18 @@ def checked(found: Intake, folder: Path) -> Answer:
     warned = sum(one.ok and bool(one.warnings) for one in found.submissions)
     if warned:
         said.append(f"{counted(warned, 'accepted run is', 'accepted runs are')} odd in some way, which keeps none out.")
+    said += _unread(found)
     rows = sorted(found.submissions, key=lambda one: (one.ok, not one.warnings))
     rest = (
         f"--full prints all runs. For each group a report and a mail to send: GROUP/intake.md and mail.md in {folder}."
     )
     return Answer(said, tables.intake_table(rows), rest)
+
+
+def _unread(found: Intake) -> list[str]:
+    """A sentence on what in the folder of groups was not taken for a run, if anything."""
+    named = wording.names(found.unread)
+    return [f"Not looked at, as only GROUP/RUN is a run: {named}."] if found.unread else []
 
 
 def added(found: Added) -> Answer:
@@ -49,6 +58,10 @@ def added(found: Added) -> Answer:
         if runs:
             named = wording.names([f"{one.group}/{one.path.name}" for one in runs])
             said.append(f"{what}: {named}.")
+    if found.absent:
+        gone = wording.names([f"{one.group}/{one.file}" for one in found.absent])
+        said.append(f"No longer in {found.intake.folder}, and still systems: {gone}.")
+    said += _unread(found.intake)
     return Answer(said, tables.added_tables(found)[0], "Next: quati-pool build. --full prints all runs.")
 
 
@@ -61,6 +74,7 @@ def reported(found: Sequence[GroupResults], folder: Path) -> Answer:
     said = [
         f"Results for {counted(len(found), 'group', 'groups')} of {counted(runs, 'run', 'runs')} by {measure} under "
         f"{first.labeler}'s grades; the highest of them is a run of {first.group}, {value}.",
+        *map(plain, without_grade(first.source)),
     ]
     rest = f"Each group's own, with all other runs anonymous: GROUP/results.md and queries.csv in {folder}."
     return Answer(said, tables.results_tables(found)[0], rest)
@@ -90,4 +104,5 @@ def own_results(found: GroupResults) -> str:
         f"Your best run, {found.own[best.run_tag]}, has rank {best.rank} of {len(means):,} runs by {measure} under "
         f"{found.labeler}'s grades over {counted(len(found.query_ids), 'query', 'queries')}: {value}. The median of "
         f"all runs is {median:.3f}, the highest {means[0]:.3f}."
+        + "".join(f" {plain(said)}" for said in without_grade(found.source))
     )

@@ -21,7 +21,9 @@ from quati_pool.files.artifacts import (
     stale,
     write_folder,
 )
+from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
+from quati_pool.project.submissions import refuse_withheld
 from quati_pool.project.workspace import Workspace
 from quati_pool.reporting.explorer.data import ExplorerData
 from quati_pool.reporting.explorer.scripts import script
@@ -42,7 +44,10 @@ def export_explorer(
     settings: Settings | None = None,
 ) -> Path:
     """Writes the explorer with the grades of the labelers ``names``, or of all, into ``output`` or, without it, into
-    the workspace's exports; returns the path of its first page."""
+    the workspace's exports; returns the path of its first page.
+
+    Raises QuatiPoolError while the qrels of a shared task are withheld."""
+    refuse_withheld(load_config(config_path))
     with opened(config_path, settings or Settings(), listener=listener, names=names) as state:
         folder = output or Workspace(state.config.folder).export("explorer")
         save_explorer(ExplorerData(state, state.config.release.texts, report=False), folder, listener)

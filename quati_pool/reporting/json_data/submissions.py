@@ -14,12 +14,12 @@ from quati_pool.reporting.json_data.serializer import Views, pick, serialize
 
 def checked_data(found: Intake) -> Any:
     """The JSON object of ``submissions check``."""
-    return serialize({**pick(found, "depth topics"), "runs": found.submissions}, VIEWS)
+    return serialize({**pick(found, "depth topics unread"), "runs": found.submissions}, VIEWS)
 
 
 def added_data(found: Added) -> Any:
     """The JSON object of ``submissions add``, which names no group: it says which systems there are."""
-    counts = {name: len(getattr(found, name)) for name in ("new", "replaced", "unchanged", "waiting", "kept")}
+    counts = {name: len(getattr(found, name)) for name in ("new", "replaced", "unchanged", "waiting", "kept", "absent")}
     listed = sorted(found.participants, key=lambda one: one.system)
     systems = [{"system": one.system, "family": one.family, "priority": one.priority} for one in listed]
     return serialize({**counts, "systems": systems}, VIEWS)
