@@ -10,22 +10,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from quati_pool.component_files import import_file
 from quati_pool.data_sets.base import About, DataSet, Judgement
 from quati_pool.errors import ConfigError, MissingExtraError, QuatiPoolError
+from quati_pool.files.digests import file_digest
 from quati_pool.records import Query
 from quati_pool.registry import nearest
 
 _TAG, _BLANK = re.compile(r"<[^>]*>"), re.compile(r"\s+")
+# The user's module that registered a data set, by the name of the data set: of several data sets of one name the
+# library has the first, and does not tell where it is from.
+_REGISTERED: dict[str, ModuleType] = {}
 
 
 class IrDataset(DataSet):
     """A data set of ir_datasets.
 
-    Raises MissingExtraError where the library is not installed, ConfigError for a name it does not know, and for a file
-    that cannot be imported.
+    Raises MissingExtraError where the library is not installed, ConfigError for a name it does not know, for a file
+    that cannot be imported, and for a name in a file that was registered before, by something else.
     """
 
     def __init__(self, name: str, folder: Path) -> None:
@@ -36,21 +41,37 @@ class IrDataset(DataSet):
         self.name = name
         self._library: Any = ir_datasets
         self._file, self._id = _split(name, folder)
-        if self._file is not None:
-            try:
-                import_file(self._file)
-            except Exception as error:  # from the user's code
-                words = f"{type(error).__name__}: {' '.join(str(error).split())}"
-                raise ConfigError(f"{self._file} cannot be imported ({words}); fix it, or check the path") from error
+        before = set(ir_datasets.registry)
+        module = None if self._file is None else _imported(self._file)
         try:
             self._data: Any = ir_datasets.load(self._id)
         except KeyError:
             hint = nearest(self._id, ir_datasets.registry)
             hint = hint if hint.startswith("did") else "see https://ir-datasets.com"
             raise ConfigError(f"ir_datasets has no data set {self._id!r}; {hint}") from None
+        finally:
+            if module is not None:
+                # Loading may register a name too, that of a pattern.
+                _REGISTERED.update(dict.fromkeys(set(ir_datasets.registry) - before, module))
+        self._exported = {} if module is None else _exported_files(module)
+        if module is not None:
+            if self._exported:
+                # Other code may have imported it before; where its names are another's, it cannot be imported.
+                _REGISTERED.update(dict.fromkeys(module.QRELS, module))
+            self._check_registered_by(module)
+
+    def _check_registered_by(self, module: ModuleType) -> None:
+        """Raises ConfigError where something else registered the name before."""
+        first = _REGISTERED.get(self._id)
+        if first is module:
+            return
+        if first is not None and first.__file__ == module.__file__:
+            raise ConfigError(f"{self._file} was changed after it registered {self._id!r}; start Python again")
+        place = "ir_datasets or other code" if first is None else first.__file__
+        raise ConfigError(f"{self.name}: {place} registered {self._id!r} first; give one of the two another name")
 
     def files(self) -> list[Path]:
-        return [] if self._file is None else [self._file]
+        return [] if self._file is None else [self._file, *self._exported]
 
     def passages(self, text: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
         with self._reading("docs"):
@@ -110,6 +131,11 @@ class IrDataset(DataSet):
         if not self._data.has(part):
             raise ConfigError(f"{self.name} has no {part}; name a data set of ir_datasets that has them")
         try:
+            if self._exported:
+                path = Path(getattr(self._data, f"{part}_path")())
+                # The library may have kept the exported documents, and would read those.
+                if file_digest(path) != self._exported[path]:
+                    raise ConfigError(f"{path} was changed after the export; export it again")
             yield
         except (QuatiPoolError, GeneratorExit):
             raise
@@ -120,6 +146,19 @@ class IrDataset(DataSet):
                 f"the {part} of {self.name} cannot be read ({words}); ir_datasets fetches them when they are first "
                 f"read: check the network, or place its files in {home}"
             ) from error
+
+
+def _imported(file: Path) -> ModuleType:
+    try:
+        return import_file(file)[0]
+    except Exception as error:  # from the user's code
+        words = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise ConfigError(f"{file} cannot be imported ({words}); fix it, or check the path") from error
+
+
+def _exported_files(module: ModuleType) -> dict[Path, str]:
+    """The data files of an export with their SHA-256, which its module lists; none of another module."""
+    return {module.FOLDER / name: sha for name, sha in getattr(module, "EXPORTED_FILES", {}).items()}
 
 
 def _split(name: str, folder: Path) -> tuple[Path | None, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from quati_pool.files.digests import file_digest
 from quati_pool.files.qrels import write_qrels
 from quati_pool.records import Query
 from quati_pool.release import base
@@ -32,6 +33,8 @@ NAME = {name!r}
 QRELS = {qrels!r}
 GRADES = {grades!r}
 DOCUMENTATION = {documentation!r}
+# The SHA-256 of each data file.
+EXPORTED_FILES = {hashes!r}
 FOLDER = Path(__file__).resolve().parent
 
 
@@ -44,21 +47,34 @@ class CollectionQuery(NamedTuple):
         return self.text
 
 
-class Documentation:
+class Export:
+    """Documents the data sets, and tells those of this file from others of the same name."""
+
+    source = (str(FOLDER), Path(__file__).read_bytes())
+
     def documentation(self) -> dict:
         return DOCUMENTATION
 
 
 def register() -> None:
-    store = home_path() / "quati-pool" / {stem!r} / "docs.pklz4"
-    store.parent.mkdir(parents=True, exist_ok=True)
+    """Registers the data sets once. Raises ValueError where another one of their names is registered."""
+    registered = [name for name in QRELS if name in ir_datasets.registry]
+    for name in registered:
+        if getattr(ir_datasets.registry[name], "source", None) != Export.source:
+            raise ValueError(
+                f"another data set {{name!r}} is registered already; start Python again if this one replaces it, else "
+                "export one of the two collections under another name"
+            )
+    if registered:
+        return
+    # The library reads the documents from here once it is built, so other documents need another one.
+    store = home_path() / "quati-pool" / NAME / f"{{EXPORTED_FILES['docs.jsonl']}}.pklz4"
     docs = JsonlDocs(LocalDownload(FOLDER / "docs.jsonl"), GenericDoc, docstore_path=str(store), lang={language!r})
     mapping = {{"query_id": "query_id", "text": "text", "narrative": "narrative"}}
     queries = JsonlQueries(LocalDownload(FOLDER / "queries.jsonl"), CollectionQuery, mapping, lang={language!r})
     for name, file in QRELS.items():
-        if name not in ir_datasets.registry:
-            qrels = TrecQrels(LocalDownload(FOLDER / "qrels" / file), GRADES)
-            ir_datasets.registry.register(name, Dataset(docs, queries, qrels, Documentation()))
+        qrels = TrecQrels(LocalDownload(FOLDER / "qrels" / file), GRADES)
+        ir_datasets.registry.register(name, Dataset(docs, queries, qrels, Export()))
 
 
 register()
@@ -91,12 +107,13 @@ class IrDatasets(base.Format):
             qrels[f"{name}/{stems[labelled.labeler]}"] = file
             counts["pairs"][labelled.labeler] = len(labelled.qrels)
             parts.append(Part(f"qrels/{file}", None, len(labelled.qrels), labeler=labelled.labeler))
-        output.text("dataset.py", _module(release, name, qrels))
+        hashes = {part.name: file_digest(output.folder / part.name) for part in parts}
+        output.text("dataset.py", _module(release, name, qrels, hashes))
         output.text("README.md", header(release, counts["passages"]) + card(release, parts))
         return {**counts, "datasets": list(qrels)}
 
 
-def _module(release: Release, name: str, qrels: Mapping[str, str]) -> str:
+def _module(release: Release, name: str, qrels: Mapping[str, str], hashes: Mapping[str, str]) -> str:
     about = release.about
     known = {
         "pretty_name": about.title or release.name, "desc": about.description, "license": about.license,
@@ -108,7 +125,7 @@ def _module(release: Release, name: str, qrels: Mapping[str, str]) -> str:
         qrels=dict(qrels),
         grades={grade: one_line(meaning) for grade, meaning in release.grades.items()},
         documentation={key: value for key, value in known.items() if value},
-        stem=name,
+        hashes=dict(hashes),
         language=about.languages[0] if about.languages else None,
     )
 

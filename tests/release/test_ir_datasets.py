@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from quati_pool.component_files import import_file
 from quati_pool.release.about import ReleaseConfig
 from quati_pool.release.ir_datasets import IrDatasets
 from quati_pool.release.manifest import verify
@@ -31,8 +36,6 @@ def exported(tmp_path: Path) -> Path:
 def test_the_library_reads_it(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import ir_datasets
 
-    from quati_pool.component_files import import_file
-
     monkeypatch.setattr(ir_datasets.registry, "_registered", dict(ir_datasets.registry._registered))
     import_file(exported / "dataset.py")
     data = ir_datasets.load("small")
@@ -48,3 +51,44 @@ def test_the_library_reads_it(exported: Path, monkeypatch: pytest.MonkeyPatch) -
     assert data.documentation()["license"] == "mit"
     assert data.docs_store().get("d2").text == TEXTS["d2"]
     assert verify(exported) == [], "reading writes nothing into the export"
+
+
+READ = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import dataset, ir_datasets
+documents = ir_datasets.load("small")
+print(next(documents.docs_iter()).text, documents.docs_store().get("d1").text)
+"""
+
+
+def export(folder: Path, text: str) -> Path:
+    """An export with one document; one that is there is replaced."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    release = release_of(folder.with_suffix(".made"), {"ana": {("q1", "d1"): 1}}, texts={"d1": text})
+    IrDatasets(IrDatasets.Parameters()).write(release, folder)
+    return folder
+
+
+def test_documents_exported_again_are_read_anew(tmp_path: Path) -> None:
+    environment = {**os.environ, "IR_DATASETS_HOME": str(tmp_path / "home")}
+    for text in ("before", "after", "before"):
+        command = [sys.executable, "-c", READ, str(export(tmp_path / "out", text))]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout == f"{text} {text}\n"
+    assert len(list((tmp_path / "home" / "quati-pool" / "small").iterdir())) == 2, "one docstore for each content"
+
+
+def test_a_name_is_registered_by_one_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import ir_datasets
+
+    monkeypatch.setattr(ir_datasets.registry, "_registered", dict(ir_datasets.registry._registered))
+    first, same, other = (export(tmp_path / name, text) for name, text in (("a", "x"), ("b", "x"), ("c", "y")))
+    import_file(first / "dataset.py")
+    # As a module of another name, which runs it again.
+    exec(compile((first / "dataset.py").read_bytes(), "dataset.py", "exec"), {"__file__": str(first / "dataset.py")})
+    for folder in (same, other, export(first, "z")):
+        with pytest.raises(ValueError, match="another data set 'small' is registered already; start Python again if"):
+            import_file(folder / "dataset.py")
+    assert ir_datasets.load("small").docs_path() == first / "docs.jsonl"
