@@ -11,6 +11,7 @@ from quati_pool.data_sets.base import About, DataSet
 from quati_pool.errors import ConfigError
 from quati_pool.files.artifacts import Counts
 from quati_pool.files.lines import output
+from quati_pool.files.pools import has_text
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.config import PoolConfig, QueriesConfig
 from quati_pool.project.config.data_sets import DataSetName, OfDataSet
@@ -18,7 +19,9 @@ from quati_pool.project.workspace import Workspace
 from quati_pool.records import id_problem
 
 # Incremented whenever the same data set would lead to different files.
-_FORMAT = 1
+_FORMAT = 2
+
+_CORRECT = "correct it in the data set"
 
 
 def read_data_sets(config: PoolConfig, builder: ArtifactBuilder, *, force: bool = False) -> None:
@@ -61,26 +64,39 @@ def _key(name: DataSetName, found: DataSet, workspace: Workspace) -> dict[str, A
 
 def _write_queries(data_set: DataSet, settings: QueriesConfig, path: Path) -> Counts:
     fields = [settings.query] if isinstance(settings.query, str) else settings.query
-    count = 0
+    seen: set[str] = set()
     with output(path) as stream:
         for query in data_set.queries(fields, settings.narrative):
             _check_id(data_set, "query_id", query.query_id)
+            if query.query_id in seen:
+                raise ConfigError(f"{data_set.name}: query_id {query.query_id!r} occurs twice; {_CORRECT}")
+            if not has_text(query.query):
+                problem = f"query_id {query.query_id!r} has no text"
+                raise ConfigError(f"{data_set.name}: {problem}; {_CORRECT}, or name its fields with query:")
+            seen.add(query.query_id)
             row = {"query_id": query.query_id, "query": query.query, "narrative": query.narrative or ""}
             row |= {"cluster_id": query.cluster_id} if query.cluster_id else {}
             stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-            count += 1
-    return {"queries": count}
+    if not seen:
+        raise ConfigError(f"{data_set.name} holds no queries; name another data set")
+    return {"queries": len(seen)}
 
 
 def _write_qrels(data_set: DataSet, split: str | None, path: Path) -> Counts:
-    count = 0
+    grades: dict[tuple[str, str], int] = {}
+    for query_id, doc_id, relevance in data_set.judgements(split):
+        _check_id(data_set, "query_id", query_id)
+        _check_id(data_set, "doc_id", doc_id)
+        before = grades.setdefault((query_id, doc_id), relevance)
+        if before != relevance:
+            pair = f"query_id {query_id!r} and doc_id {doc_id!r}"
+            raise ConfigError(f"{data_set.name}: {pair} are graded {before} and {relevance}; {_CORRECT}")
+    if not grades:
+        raise ConfigError(f"{data_set.name} holds no judgements; name another data set or split")
     with output(path) as stream:
-        for query_id, doc_id, relevance in data_set.judgements(split):
-            _check_id(data_set, "query_id", query_id)
-            _check_id(data_set, "doc_id", doc_id)
+        for (query_id, doc_id), relevance in grades.items():
             stream.write(f"{query_id} 0 {doc_id} {relevance}\n".encode())
-            count += 1
-    return {"pairs": count}
+    return {"pairs": len(grades)}
 
 
 def _check_id(data_set: DataSet, name: str, value: str) -> None:

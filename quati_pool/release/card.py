@@ -17,6 +17,7 @@ import yaml
 
 from quati_pool.data_sets.base import About
 from quati_pool.records import State
+from quati_pool.release.output import Output
 from quati_pool.release.state import Labelled, Release
 from quati_pool.text.characters import one_line, possible
 from quati_pool.text.markdown import escape_markdown, pipe_table
@@ -59,8 +60,8 @@ class Part:
 def header(release: Release, rows: int, configs: Sequence[Mapping[str, Any]] = ()) -> str:
     """The YAML front matter between ``---`` lines that the Hugging Face Hub reads.
 
-    ``configs`` names the files of each configuration and split for ``datasets``; ``rows`` is the size of the
-    collection, the number of passages.
+    ``configs`` are the configurations for ``datasets``, as ``configuration`` describes them; ``rows`` is the size of
+    the collection, the number of passages.
     """
     about = release.about
     fields: dict[str, Any] = {"pretty_name": one_line(about.title or release.name)}
@@ -77,6 +78,18 @@ def header(release: Release, rows: int, configs: Sequence[Mapping[str, Any]] = (
     # YAML indents continuation lines, so a value cannot begin a line and end the front matter with ``---``.
     text = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)
     return f"---\n{text}---\n\n"
+
+
+def configuration(output: Output, name: str, files: Mapping[str, str]) -> dict[str, Any]:
+    """The entry for ``header`` of the configuration ``name``; ``files`` is the name of the written file of each split,
+    or a pattern of several, such as ``corpus/*.parquet``."""
+    return {
+        "config_name": name,
+        # datasets caches a local folder by its name and configurations alone. Without a digest of their content, it
+        # would return the rows of an earlier export to a folder of that name.
+        "description": f"SHA-256 {output.digest(*files.values())}",
+        "data_files": [{"split": split, "path": path} for split, path in files.items()],
+    }
 
 
 def _license(text: str) -> dict[str, str]:

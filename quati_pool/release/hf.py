@@ -8,7 +8,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from quati_pool.release import base
-from quati_pool.release.card import Part, card, header
+from quati_pool.release.card import Part, card, configuration, header
 from quati_pool.release.checks import holding_all_graded
 from quati_pool.release.names import file_stems
 from quati_pool.release.output import Output
@@ -27,6 +27,7 @@ class Hf(base.Format):
     ``qrels-<labeler>`` for each labeler, with the split test."""
 
     id = "export/hf"
+    revision = 2
     name = "hf"
     summary = "a Hugging Face dataset: Parquet files and a data card"
     Parameters = HfParameters
@@ -43,10 +44,7 @@ class Hf(base.Format):
             rows = write_table(output, f"qrels/{stem}/00000.parquet", qrels_table(labelled.qrels))
             parts.append(Part(f"qrels-{stem}", "test", rows, f"qrels/{stem}", labelled.labeler))
         configs = [
-            {
-                "config_name": part.name,
-                "data_files": [{"split": part.split, "path": f"{part.folder or part.name}/*.parquet"}],
-            }
+            configuration(output, part.name, {str(part.split): f"{part.folder or part.name}/*.parquet"})
             for part in parts
         ]
         output.text("README.md", header(release, parts[0].rows, configs) + card(release, parts))

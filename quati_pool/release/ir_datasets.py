@@ -86,6 +86,7 @@ class IrDatasets(base.Format):
     collection under its name with the first labeler's grades, and under NAME/LABELER with each labeler's."""
 
     id = "export/ir-datasets"
+    revision = 2
     name = "ir-datasets"
     summary = "files for ir_datasets, and the module that registers them"
     Parameters = base.Parameters

@@ -16,6 +16,7 @@ from quati_pool.release import base
 from quati_pool.release.checks import graded
 from quati_pool.release.errors import ReleaseError
 from quati_pool.release.output import Output
+from quati_pool.release.pool_records import passage_texts
 from quati_pool.release.query_splits import SplitParameters, split_queries
 from quati_pool.release.state import Release
 
@@ -27,6 +28,7 @@ class Ltr(base.Format):
     for the query, 0 if it has none."""
 
     id = "export/ltr"
+    revision = 2
     name = "ltr"
     summary = "learning to rank: relevance qid:… 1:score 2:score of the runs"
     Parameters = SplitParameters
@@ -40,7 +42,9 @@ class Ltr(base.Format):
         if not release.runs:
             raise ReleaseError(f"{release.name}: there are no runs to take scores from; run: quati-pool build")
         grades = graded(release.labelers[0].qrels)
-        split = split_queries(release.queries, grades, self.parameters, release.name)
+        relevant = {doc_id for (_, doc_id), grade in grades.items() if grade >= self.parameters.positive}
+        texts = passage_texts(release, relevant)
+        split = split_queries(release.queries, grades, texts, self.parameters, release.name)
         numbers = {query_id: number for number, query_id in enumerate(split, 1)}
         pairs = sorted((pair for pair in grades if pair[0] in split), key=lambda pair: (numbers[pair[0]], pair[1]))
         features = np.column_stack([_scores(path, pairs) for path in release.runs.values()])

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import pyarrow as pa
 from pydantic import Field
 
+from quati_pool.files.digests import digest
 from quati_pool.records import Qrels
 from quati_pool.release import base
-from quati_pool.release.card import Part, card, header
+from quati_pool.release.card import Part, card, configuration, header
 from quati_pool.release.checks import holding_all_graded
 from quati_pool.release.errors import ReleaseError
 from quati_pool.release.output import Output
@@ -30,8 +31,9 @@ from mteb.abstasks.task_metadata import TaskMetadata
 class {task}(AbsTaskRetrieval):
     metadata = TaskMetadata(
         name={task!r},
-        # The folder of this file; once it is published, the name of its repository, and the revision of a commit.
-        dataset={{"path": str(Path(__file__).resolve().parent), "revision": "main"}},
+        # The folder of this file and a digest of its data, as MTEB keeps results by the revision; once it is published,
+        # the name of its repository, and the revision of a commit.
+        dataset={{"path": str(Path(__file__).resolve().parent), "revision": {revision!r}}},
         description={description!r},
         reference={reference!r},
         type="Retrieval",
@@ -89,6 +91,7 @@ class Mteb(base.Format):
     card that names them, and ``task.py``, which defines the task for MTEB."""
 
     id = "export/mteb"
+    revision = 2
     name = "mteb"
     summary = "a retrieval task of MTEB: its dataset and the module that defines it"
     Parameters = MtebParameters
@@ -114,12 +117,12 @@ class Mteb(base.Format):
             Part("default", split, counts["pairs"], "qrels", main.labeler),
         ]
         configs = [
-            {"config_name": "corpus", "data_files": [{"split": "corpus", "path": "corpus/*.parquet"}]},
-            {"config_name": "queries", "data_files": [{"split": "queries", "path": "queries/*.parquet"}]},
-            {"config_name": "default", "data_files": [{"split": split, "path": f"qrels/{split}.parquet"}]},
+            configuration(output, "corpus", {"corpus": "corpus/*.parquet"}),
+            configuration(output, "queries", {"queries": "queries/*.parquet"}),
+            configuration(output, "default", {split: f"qrels/{split}.parquet"}),
         ]
         output.text("README.md", header(release, counts["passages"], configs) + card(release, parts))
-        output.text("task.py", self._module(release, languages))
+        output.text("task.py", self._module(release, languages, digest(configs)))
         return counts
 
     def _languages(self, release: Release) -> list[str]:
@@ -131,7 +134,7 @@ class Mteb(base.Format):
             raise ReleaseError(f"{release.name}: {what}; name them as in --set languages=[por-Latn]")
         return named
 
-    def _module(self, release: Release, languages: list[str]) -> str:
+    def _module(self, release: Release, languages: list[str], revision: str) -> str:
         about = release.about
         stated = (about.license or "").strip().lower()
         address = (about.url or "").strip()
@@ -139,6 +142,7 @@ class Mteb(base.Format):
             task=self.parameters.task or _class_name(release.name),
             description=about.description or about.title or release.name,
             reference=address if address.startswith(("http://", "https://")) else None,
+            revision=revision,
             split=self.parameters.split,
             languages=languages,
             license=stated if stated in _LICENSES or stated.startswith("https://") else "not specified",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from quati_pool.files.digests import digest, file_digest
 from quati_pool.files.lines import output
 from quati_pool.files.readable_json import readable_json
 
@@ -43,6 +45,12 @@ class Output:
             if not path.is_file() or (size is not None and path.stat().st_size != size):
                 return name
         return None
+
+    def digest(self, *patterns: str) -> str:
+        """The SHA-256 of the names and contents of the files whose names match one of ``patterns``, such as
+        ``corpus/*.parquet``."""
+        names = [name for name in self._bytes if any(fnmatchcase(name, pattern) for pattern in patterns)]
+        return digest({name: file_digest(self.folder / name) for name in names})
 
     def lines(self, name: str, lines: Iterable[str]) -> int:
         """Writes lines in UTF-8, compressed with gzip if ``name`` ends in .gz, and returns their number."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from quati_pool.files.lines import read_lines
-from quati_pool.files.pools import read_pool_rows
+from quati_pool.files.pools import has_text, read_pool_rows
 from quati_pool.release.checks import graded_documents
 from quati_pool.release.state import Release
 
@@ -39,3 +39,8 @@ def pooled_passages(release: Release) -> Iterator[tuple[str, str]]:
     more = {doc_id for labelled in release.labelers for doc_id in graded_documents(labelled)} - seen
     if more:
         yield from ((doc_id, text) for doc_id, text in release.passages() if doc_id in more)
+
+
+def passage_texts(release: Release, doc_ids: Container[str]) -> dict[str, str]:
+    """The texts of those of ``doc_ids`` that are pooled or graded and have a text."""
+    return {doc_id: text for doc_id, text in pooled_passages(release) if doc_id in doc_ids and has_text(text)}

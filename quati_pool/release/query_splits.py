@@ -29,7 +29,7 @@ class SplitParameters(base.Parameters):
         Literal["passages", "queries"],
         Field(
             description="which queries share a split: those of one cluster or text, and with passages also those with "
-            "a common relevant passage"
+            "a common relevant passage, of one doc_id or text"
         ),
     ] = "passages"
     positive: Annotated[int, Field(description="the lowest grade of a relevant passage")] = 2
@@ -44,14 +44,24 @@ class SplitParameters(base.Parameters):
         return splits
 
 
+def folded(text: str) -> str:
+    """The text without differences of case and white space."""
+    return " ".join(text.casefold().split())
+
+
 def split_queries(
-    queries: Sequence[Query], graded: Mapping[tuple[str, str], int], parameters: SplitParameters, collection: str
+    queries: Sequence[Query],
+    graded: Mapping[tuple[str, str], int],
+    texts: Mapping[str, str],
+    parameters: SplitParameters,
+    collection: str,
 ) -> dict[str, str]:
     """The split of each query that has a grade, by query_id, in the order of the queries.
 
     Related queries are in one split: those of one cluster, of one text (but for case and white space) and, unless
-    ``together`` is queries, with a common relevant passage. Groups of related queries are drawn by a hash of seed and
-    query_id, and each goes to the split that lacks most of its share.
+    ``together`` is queries, with a common relevant passage. Relevant documents of one text are one passage; ``texts``
+    has their texts by doc_id, and one without a text counts by its doc_id. Groups of related queries are drawn by a
+    hash of seed and query_id, and each goes to the split that lacks most of its share.
 
     Raises ReleaseError where a split would have no query, or no pair has the grade of a relevant passage.
     """
@@ -62,7 +72,7 @@ def split_queries(
         )
     known = {query_id for query_id, _ in graded}
     chosen = [query for query in queries if query.query_id in known]
-    groups = _groups(chosen, graded, parameters)
+    groups = _groups(chosen, graded, texts, parameters)
     shares = np.array(list(parameters.splits.values()))
     wanted = shares / shares.sum() * len(chosen)
     filled = np.zeros(len(shares))
@@ -84,7 +94,10 @@ def split_queries(
 
 
 def _groups(
-    queries: Sequence[Query], graded: Mapping[tuple[str, str], int], parameters: SplitParameters
+    queries: Sequence[Query],
+    graded: Mapping[tuple[str, str], int],
+    texts: Mapping[str, str],
+    parameters: SplitParameters,
 ) -> list[list[str]]:
     """The query_ids of related queries, in the order of the queries."""
     from scipy.sparse import coo_array
@@ -93,12 +106,13 @@ def _groups(
     place = {query.query_id: at for at, query in enumerate(queries)}
     marks: list[tuple[int, tuple[str, str]]] = []
     for at, query in enumerate(queries):
-        marks.append((at, ("text", " ".join(query.query.casefold().split()) or f"\0{query.query_id}")))
+        marks.append((at, ("query", folded(query.query) or f"\0{query.query_id}")))
         if query.cluster_id is not None:
             marks.append((at, ("cluster", query.cluster_id)))
     if parameters.together == "passages":
-        relevant = (pair for pair, grade in graded.items() if grade >= parameters.positive and pair[0] in place)
-        marks += [(place[query_id], ("passage", doc_id)) for query_id, doc_id in relevant]
+        relevant = [pair for pair, grade in graded.items() if grade >= parameters.positive and pair[0] in place]
+        passages = {doc_id: _passage(doc_id, texts) for _, doc_id in relevant}
+        marks += [(place[query_id], passages[doc_id]) for query_id, doc_id in relevant]
     numbers: dict[tuple[str, str], int] = {}
     rows = np.array([at for at, _ in marks], dtype=np.int64)
     columns = np.array([numbers.setdefault(mark, len(queries) + len(numbers)) for _, mark in marks], dtype=np.int64)
@@ -109,6 +123,12 @@ def _groups(
     for query, number in zip(queries, component.tolist(), strict=False):
         groups.setdefault(number, []).append(query.query_id)
     return list(groups.values())
+
+
+def _passage(doc_id: str, texts: Mapping[str, str]) -> tuple[str, str]:
+    """What documents of one text have in common."""
+    text = folded(texts.get(doc_id, ""))
+    return ("passage", text) if text else ("doc_id", doc_id)
 
 
 def _drawn(seed: int, query_id: str) -> tuple[int, str]:

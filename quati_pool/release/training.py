@@ -12,13 +12,13 @@ from pydantic import Field
 from quati_pool.files.pools import has_text
 from quati_pool.records import MAX_GRADE
 from quati_pool.release import base
-from quati_pool.release.card import Part, card, header
+from quati_pool.release.card import Part, card, configuration, header
 from quati_pool.release.checks import graded
 from quati_pool.release.errors import ReleaseError
 from quati_pool.release.output import Output
 from quati_pool.release.parquet import write_table
-from quati_pool.release.pool_records import pool_records, pooled_passages
-from quati_pool.release.query_splits import SplitParameters, split_queries
+from quati_pool.release.pool_records import passage_texts, pool_records
+from quati_pool.release.query_splits import SplitParameters, folded, split_queries
 from quati_pool.release.state import Release
 
 # The constant of reciprocal rank fusion (Cormack, Clarke, Büttcher, SIGIR 2009).
@@ -49,6 +49,7 @@ class Training(base.Format):
     rows. Only graded passages are negatives: an ungraded one may be relevant."""
 
     id = "export/training"
+    revision = 2
     name = "training"
     summary = "training data for sentence-transformers: triplets with hard negatives, and pairs with scores"
     Parameters = TrainingParameters
@@ -60,26 +61,26 @@ class Training(base.Format):
         if not all(has_text(query.query) for query in release.queries):
             raise ReleaseError(f"{release.name}: queries without text cannot be trained on; name their file: queries:")
         grades = graded(release.labelers[0].qrels)
-        split = split_queries(release.queries, grades, self.parameters, release.name)
-        by_query, without_text = self._passages(release, grades)
+        texts = passage_texts(release, {doc_id for _, doc_id in grades})
+        split = split_queries(release.queries, grades, texts, self.parameters, release.name)
+        by_query = _by_query(grades, texts)
         hardness = self._hardness(release, grades)
-        counts: dict[str, int] = {"queries": len(split), "without_text": without_text}
+        counts = {"queries": len(split), "without_text": sum(doc_id not in texts for _, doc_id in grades)}
         parts = []
         for name in self.parameters.splits:
             chosen = [query for query in release.queries if split.get(query.query_id) == name]
-            texts = {query.query_id: query.query for query in chosen}
-            of_split = {query_id: by_query.get(query_id, []) for query_id in texts}
+            asked = {query.query_id: query.query for query in chosen}
+            of_split = {query_id: by_query.get(query_id, []) for query_id in asked}
             triplets = list(self._triplets(of_split, hardness))
             pairs = [(query_id, one) for query_id, listed in of_split.items() for one in listed]
-            parts.append(_written(output, "triplets", name, _triplet_tables(texts, triplets)))
-            parts.append(_written(output, "pairs", name, _pair_tables(texts, pairs, release.grades)))
+            parts.append(_written(output, "triplets", name, _triplet_tables(asked, triplets)))
+            parts.append(_written(output, "pairs", name, _pair_tables(asked, pairs, release.grades)))
             counts |= {f"{name}_queries": len(chosen), f"{name}_triplets": len(triplets), f"{name}_pairs": len(pairs)}
+        if not any(counts[f"{name}_triplets"] for name in self.parameters.splits):
+            raise ReleaseError(f"{release.name}: {self._no_triplets(grades)}")
         output.lines("splits.tsv", ("\t".join(row) for row in [("query_id", "split"), *split.items()]))
         configs = [
-            {
-                "config_name": kind,
-                "data_files": [{"split": name, "path": f"{kind}/{name}.parquet"} for name in self.parameters.splits],
-            }
+            configuration(output, kind, {name: f"{kind}/{name}.parquet" for name in self.parameters.splits})
             for kind in ("triplets", "pairs")
         ]
         output.text("README.md", header(release, len(grades), configs) + card(release, parts, self._notes(release)))
@@ -88,25 +89,26 @@ class Training(base.Format):
     def _notes(self, release: Release) -> list[str]:
         chosen = self.parameters
         main = release.labelers[0].labeler
+        passages = chosen.together == "passages"
         return [
             f"By the grades of {main}: positives are graded {chosen.positive} or more, negatives {chosen.negative} or "
             f"less, at most {chosen.negatives} for each positive by the rule {chosen.rule}. A score is the grade's "
-            "place between the lowest and the highest grade of the scale.",
+            f"place between {min(release.grades)} and {max(release.grades)}, the ends of the scale.",
             "Related queries are in one split: those of one cluster or text"
-            + (", and those with a common relevant passage." if chosen.together == "passages" else "."),
+            + (", and those with a common relevant passage, of one doc_id or text." if passages else "."),
         ]
 
-    def _passages(
-        self, release: Release, grades: Mapping[tuple[str, str], int]
-    ) -> tuple[dict[str, list[_Graded]], int]:
-        """The graded passages of each query, in the order of the grades, and the number of those without text."""
-        wanted = {doc_id for _, doc_id in grades}
-        texts = {doc_id: text for doc_id, text in pooled_passages(release) if doc_id in wanted and has_text(text)}
-        found: dict[str, list[_Graded]] = {}
-        for (query_id, doc_id), relevance in grades.items():
-            if doc_id in texts:
-                found.setdefault(query_id, []).append(_Graded(doc_id, relevance, texts[doc_id]))
-        return found, sum(doc_id not in texts for _, doc_id in grades)
+    def _no_triplets(self, grades: Mapping[tuple[str, str], int]) -> str:
+        """Why there is no triplet, and what helps."""
+        positive, negative, lowest = self.parameters.positive, self.parameters.negative, min(grades.values())
+        if lowest <= negative:
+            return (
+                f"no query has a passage graded {positive} or more and another graded {negative} or less, both with "
+                "text; name grades that occur together with --set positive=… and --set negative=…"
+            )
+        named = f"name the highest grade of a negative passage with --set negative={lowest}"
+        helps = named if lowest < positive else "grade passages that are not relevant, too"
+        return f"no pair is graded {negative} or less; {helps}"
 
     def _hardness(self, release: Release, grades: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], float]:
         """How hard each negative is, by the ranks that runs gave it; 0 for one that none returned."""
@@ -129,12 +131,23 @@ class Training(base.Format):
         of a relevant one is no negative."""
         for query_id, listed in by_query.items():
             positives = [one for one in listed if one.relevance >= self.parameters.positive]
-            texts = {one.text for one in positives}
-            negatives = [one for one in listed if one.relevance <= self.parameters.negative and one.text not in texts]
+            texts = {folded(one.text) for one in positives}
+            negatives = [
+                one for one in listed if one.relevance <= self.parameters.negative and folded(one.text) not in texts
+            ]
             negatives.sort(key=lambda one: (-hardness.get((query_id, one.doc_id), 0), one.doc_id))
             for positive in positives:
                 for negative in negatives[: self.parameters.negatives]:
                     yield query_id, positive, negative
+
+
+def _by_query(grades: Mapping[tuple[str, str], int], texts: Mapping[str, str]) -> dict[str, list[_Graded]]:
+    """The graded passages of each query that have a text, in the order of the grades."""
+    found: dict[str, list[_Graded]] = {}
+    for (query_id, doc_id), relevance in grades.items():
+        if doc_id in texts:
+            found.setdefault(query_id, []).append(_Graded(doc_id, relevance, texts[doc_id]))
+    return found
 
 
 def _triplet_tables(

@@ -6,8 +6,10 @@ import csv
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +81,23 @@ labels: {{files: {{gold: {{{labels}}}}}}}
 
 
 @pytest.fixture
-def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def new_process(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Forgets the files that were imported, and what they registered; called once for the test."""
+    import ir_datasets
+
+    own = dict(ir_datasets.registry._registered)
+
+    def forget() -> None:
+        monkeypatch.setattr(ir_datasets.registry, "_registered", dict(own))
+        for name in [name for name in sys.modules if name.startswith("quati_pool.component_files.")]:
+            del sys.modules[name]
+
+    forget()
+    return forget
+
+
+@pytest.fixture
+def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_process: Callable[[], None]) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pages.py").write_text(MODULE, encoding="utf-8")
     return tmp_path
@@ -126,7 +144,7 @@ def test_a_data_set_of_a_users_module(pages: Path, cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("sketched")
-def test_fields_of_a_data_set(pages: Path, cli: Cli) -> None:
+def test_fields_of_a_data_set(pages: Path, cli: Cli, new_process: Callable[[], None]) -> None:
     fields = {"corpus": ", text: [title, body]", "queries": ", query: [title, description], narrative: description"}
     workspace(pages, 'ir_datasets: "pages.py:pages"', **fields)
     assert cli("build").status == 0
@@ -135,6 +153,8 @@ def test_fields_of_a_data_set(pages: Path, cli: Cli) -> None:
     assert (query["query"], query["narrative"]) == ("ferry When does the ferry leave?", "When does the ferry leave?")
     # Other code is other content.
     (pages / "pages.py").write_text(MODULE + "\n# changed", encoding="utf-8")
+    assert "pages.py was changed after it registered 'pages'; start Python again" in cli("build").err
+    new_process()
     assert "queries of pages.py:pages: built" in cli("build").err
 
 
@@ -144,6 +164,10 @@ def test_fields_of_a_data_set(pages: Path, cli: Cli) -> None:
         ("ir_datasets: vaswany", "ir_datasets has no data set 'vaswany'; did you mean 'vaswani'?"),
         ("ir_datasets: none.py:x", "none.py cannot be imported (FileNotFoundError: "),
         ("ir_datasets: pages.py:x", "ir_datasets has no data set 'x'; "),
+        (
+            "ir_datasets: pages.py:vaswani",
+            "pages.py:vaswani: ir_datasets or other code registered 'vaswani' first; give",
+        ),
         ("ir_datasets: pages.py:docs-only", "pages.py:docs-only has no queries; name a data set of ir_datasets"),
         ("beir: none", "none: there is no such folder; check the path"),
         ("mteb: .", "corpus.jsonl: there is no such file, nor corpus/*.parquet; check the folder"),
@@ -154,6 +178,16 @@ def test_what_is_not_there_is_one_line(pages: Path, cli: Cli, source: str, fault
     done = cli("build")
     assert (done.status, len(done.err.splitlines())) == (1, 1), done.err
     assert fault in done.err
+
+
+def test_a_name_in_two_files_is_one_line(pages: Path, cli: Cli) -> None:
+    (pages / "other.py").write_text(MODULE, encoding="utf-8")
+    parts = {"corpus": 'ir_datasets: "pages.py:pages"', "queries": 'ir_datasets: "other.py:pages"'}
+    (pages / "pool.yaml").write_text(POOL.format(**parts, labels=parts["corpus"]), encoding="utf-8")
+    # The queries are read before all others.
+    _, line = cli("build").err.splitlines()
+    fault = f"pages.py:pages: {pages / 'other.py'} registered 'pages' first; give one of the two another name"
+    assert line == f"quati-pool: {fault}"
 
 
 @pytest.mark.parametrize(
@@ -303,10 +337,8 @@ def test_faults_of_folders_name_their_line(pages: Path, cli: Cli, name: str, tex
     assert fault in done.err.splitlines()[-1]
 
 
-@pytest.mark.usefixtures("sketched")
+@pytest.mark.usefixtures("sketched", "new_process")
 def test_a_collection_built_from_its_own_export(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    import ir_datasets
-
     texts = {f"d{n}": text or "an empty one would be no_text" for n, text in enumerate(HOSTILE, 1)}
     grades = {("q1", "d1"): 3, ("q1", "d2"): 0, ("007", "d3"): 1}
     about = ReleaseConfig(license="mit", citation="@misc{x, title={'}}")
@@ -314,7 +346,6 @@ def test_a_collection_built_from_its_own_export(tmp_path: Path, cli: Cli, monkey
     (tmp_path / "out").mkdir()
     IrDatasets(IrDatasets.Parameters()).write(release, tmp_path / "out")
 
-    monkeypatch.setattr(ir_datasets.registry, "_registered", dict(ir_datasets.registry._registered))
     monkeypatch.chdir(tmp_path)
     source = 'ir_datasets: "out/dataset.py:small"'
     (tmp_path / "pool.yaml").write_text(
@@ -338,3 +369,100 @@ def test_a_collection_built_from_its_own_export(tmp_path: Path, cli: Cli, monkey
     card = (tmp_path / "exports" / "bundle" / "README.md").read_text(encoding="utf-8")
     assert "- License: mit" in card
     assert "@misc{x, title={'}}" in card
+
+
+def export(folder: Path, text: str) -> None:
+    """An export of a collection called small with one passage; one that is there is replaced."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    release = release_of(folder.with_suffix(".made"), {"ana": {("q1", "d1"): 1}}, texts={"d1": text})
+    IrDatasets(IrDatasets.Parameters()).write(release, folder)
+
+
+def test_an_export_that_changed(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, new_process: Callable[[], None]
+) -> None:
+    import ir_datasets
+
+    monkeypatch.chdir(tmp_path)
+    export(tmp_path / "out", "before")
+    workspace(tmp_path, 'ir_datasets: "out/dataset.py:small"')
+    assert cli("build").status == 0
+    assert corpus_of(tmp_path) == {"d1": "before"}
+    # Once it is built, the library's docstore takes the place of docs.jsonl.
+    assert ir_datasets.load("small").docs_store().get("d1").text == "before"
+
+    documents = tmp_path / "out" / "docs.jsonl"
+    exported = documents.read_bytes()
+    documents.write_bytes(exported.replace(b"before", b"by hand"))
+    refused = cli("build")
+    assert refused.status == 1
+    assert refused.err.splitlines()[-1] == f"quati-pool: {documents} was changed after the export; export it again"
+    documents.write_bytes(exported)
+    assert "corpus: reused" in cli("build").err
+
+    export(tmp_path / "out", "after")
+    shutil.rmtree(tmp_path / "cache" / "corpus")
+    assert "another data set 'small' is registered already; start Python again if this" in cli("build").err
+    new_process()
+    assert cli("build").status == 0
+    assert corpus_of(tmp_path) == {"d1": "after"}
+
+
+@pytest.mark.usefixtures("new_process")
+def test_two_exports_of_one_name_are_one_line(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("one", "two"):
+        export(tmp_path / folder, folder)
+    parts = {"corpus": 'ir_datasets: "two/dataset.py:small"', "queries": 'ir_datasets: "one/dataset.py:small"'}
+    (tmp_path / "pool.yaml").write_text(POOL.format(**parts, labels=parts["queries"]), encoding="utf-8")
+    _, _, line = cli("build").err.splitlines()  # Queries and qrels are read before the corpus.
+    assert "two/dataset.py cannot be imported (ValueError: another data set 'small' is registered already; " in line
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        (
+            "qrels/test.tsv",
+            "query-id\tcorpus-id\tscore\nq1\td1\t2\nq2\td1\t0\nq1\td1\t0\n",
+            "theirs: query_id 'q1' and doc_id 'd1' are graded 2 and 0; correct it in the data set",
+        ),
+        (
+            "qrels/test.tsv",
+            "query-id\tcorpus-id\tscore\n",
+            "theirs holds no judgements; name another data set or split",
+        ),
+        (
+            "queries.jsonl",
+            '{"_id": "q1", "text": "a"}\n' * 2,
+            "theirs: query_id 'q1' occurs twice; correct it in the data set",
+        ),
+        (
+            "queries.jsonl",
+            '{"_id": "q1", "text": " "}\n',
+            "theirs: query_id 'q1' has no text; correct it in the data set, or name its fields with query:",
+        ),
+        ("queries.jsonl", "", "theirs holds no queries; name another data set"),
+    ],
+)
+def test_faults_of_a_data_set_name_it(pages: Path, cli: Cli, name: str, text: str, fault: str) -> None:
+    beir(pages / "theirs")
+    (pages / "theirs" / "queries.jsonl.gz").unlink()
+    (pages / "theirs" / "queries.jsonl").write_text('{"_id": "q1", "text": "a"}\n', encoding="utf-8")
+    (pages / "theirs" / name).write_text(text, encoding="utf-8")
+    workspace(pages, "beir: theirs")
+    done = cli("build")
+    assert done.status == 1
+    assert done.err.splitlines()[-1] == f"quati-pool: {fault}"
+
+
+@pytest.mark.usefixtures("sketched")
+def test_a_judgement_that_is_repeated_is_read_once(pages: Path, cli: Cli) -> None:
+    beir(pages / "theirs")
+    rows = "query-id\tcorpus-id\tscore\nq1\td1\t2\nq2\td1\t0\nq1\td1\t2\n"
+    (pages / "theirs" / "qrels" / "test.tsv").write_text(rows, encoding="utf-8")
+    workspace(pages, "beir: theirs")
+    assert cli("build").status == 0
+    (judged,) = pages.glob("cache/data_sets/*/all.qrels")
+    assert judged.read_text(encoding="utf-8") == "q1 0 d1 2\nq2 0 d1 0\n"

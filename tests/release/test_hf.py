@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -130,3 +131,12 @@ def test_two_exports_of_one_state_are_byte_identical(tmp_path: Path) -> None:
     exported(release, tmp_path / "one")
     exported(release, tmp_path / "two")
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_another_export_to_the_same_folder_is_not_read_from_the_cache(tmp_path: Path) -> None:
+    for grade, text in ((3, "one"), (0, "one"), (0, "two")):
+        release = release_of(tmp_path, {"gpt": {("q1", "d1"): grade}}, {"d1": text})
+        exported(release, tmp_path / "out")
+        assert grades_of(loaded(tmp_path / "out", "qrels-gpt", "test")) == {("q1", "d1"): grade}
+        assert loaded(tmp_path / "out", "corpus", "corpus") == [{"doc_id": "d1", "text": text}]
+        shutil.rmtree(tmp_path / "out")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ def exported(tmp_path: Path, about: ReleaseConfig = ABOUT, **parameters: Any) ->
 def test_mteb_loads_the_task(tmp_path: Path, split: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from quati_pool.component_files import import_file
 
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    # The variable HF_DATASETS_CACHE is read when datasets is imported.
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
     module, _ = import_file(exported(tmp_path, split=split, task="Amostra") / "task.py")
     task = module.Amostra()
     assert (task.metadata.name, task.metadata.eval_langs) == ("Amostra", ["por-Latn", "arb-Arab"])
@@ -53,6 +55,29 @@ def test_mteb_loads_the_task(tmp_path: Path, split: str, monkeypatch: pytest.Mon
         (query_id, doc_id): score for query_id, docs in data["relevant_docs"].items() for doc_id, score in docs.items()
     }
     assert found == GRADES
+
+
+@pytest.mark.neural
+@pytest.mark.filterwarnings("ignore")
+def test_mteb_sees_another_export_to_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from quati_pool.component_files import import_file
+
+    # The variable HF_DATASETS_CACHE is read when datasets is imported.
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    revisions = set()
+    for grade in (3, 1):
+        folder = tmp_path / "out"
+        folder.mkdir()
+        release = release_of(tmp_path, {"ana": {("q1", "d1"): grade}}, about=ABOUT)
+        Mteb(MtebParameters(task="Amostra")).write(release, folder)
+        module, _ = import_file(folder / "task.py")
+        task = module.Amostra()
+        task.load_data()
+        assert task.dataset["default"]["test"]["relevant_docs"] == {"q1": {"d1": grade}}
+        # MTEB keeps results by the revision.
+        revisions.add(task.metadata.revision)
+        shutil.rmtree(folder)
+    assert len(revisions) == 2
 
 
 def test_a_collection_reads_it(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,7 @@ def test_the_same_export_has_the_same_bytes(tmp_path: Path) -> None:
         ({}, "the split 'dev' would have no query: 4 graded queries form 3 groups of related ones, the largest of 2"),
         ({"positive": 4, "splits": TWO}, "no pair is graded 4 or more"),
         ({"positive": 1, "negative": 1, "splits": TWO}, "--set negative is not below --set positive"),
+        ({"negative": -5, "splits": TWO}, "no pair is graded -5 or less; name .* with --set negative=0"),
     ],
 )
 def test_what_cannot_be_trained_on_is_refused(tmp_path: Path, parameters: dict[str, Any], problem: str) -> None:
@@ -132,6 +134,40 @@ def test_what_cannot_be_trained_on_is_refused(tmp_path: Path, parameters: dict[s
         problem = problem.replace("'dev'", "'more'")
     with pytest.raises(ReleaseError, match=problem):
         exported(release_of(tmp_path, {"ana": GRADES}), tmp_path / "out", **parameters)
+
+
+@pytest.mark.parametrize(
+    ("grades", "problem"),
+    [
+        ({("q1", "a"): 1, ("q2", "b"): 1}, "no pair is graded 0 or less; grade passages that are not relevant, too"),
+        ({("q1", "a"): 1, ("q2", "b"): 0}, "no query has a passage graded 1 or more and another graded 0 or less"),
+        ({("q1", "a"): 1, ("q1", "empty"): 0, ("q2", "b"): 1}, "no query has a passage .*, both with text; "),
+    ],
+)
+def test_no_triplet_at_all_is_refused(tmp_path: Path, grades: Grades, problem: str) -> None:
+    release = release_of(tmp_path, {"ana": grades}, texts={"empty": ""} if ("q1", "empty") in grades else {})
+    with pytest.raises(ReleaseError, match=problem):
+        exported(release, tmp_path / "out", positive=1, splits=TWO)
+
+
+def test_a_split_without_triplets_is_counted(tmp_path: Path) -> None:
+    # q2 has no negative.
+    release = release_of(tmp_path, {"ana": {("q1", "a"): 2, ("q1", "b"): 0, ("q2", "c"): 2}})
+    counts = exported(release, tmp_path / "out", splits=TWO)
+    assert sorted(counts[f"{split}_triplets"] for split in TWO) == [0, 1]
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "A score is the grade's place between 0 and 3, the ends of the scale." in " ".join(card.split())
+
+
+def test_another_export_to_the_same_folder_is_not_read_from_the_cache(tmp_path: Path) -> None:
+    from datasets import load_dataset
+
+    for grade in (3, 2):
+        release = release_of(tmp_path, {"ana": {("q1", "a"): grade, ("q1", "b"): 0}})
+        exported(release, tmp_path / "out", splits={"train": 1})
+        data = load_dataset(str(tmp_path / "out"), "pairs", split="train", cache_dir=str(tmp_path / "cache"))
+        assert data["score"][:] == [grade / 3, 0]
+        shutil.rmtree(tmp_path / "out")
 
 
 def test_queries_without_text_are_refused(tmp_path: Path) -> None:
@@ -155,12 +191,12 @@ def test_nothing_leaks(queries: list[Query], data: st.DataObject, seed: int, tog
     grades: Grades = data.draw(st.dictionaries(pairs, st.integers(0, 3), min_size=1))
     parameters = SplitParameters(splits=TWO, seed=seed, together=together, positive=0)
     try:
-        split = split_queries(queries, grades, parameters, "x")
+        split = split_queries(queries, grades, {}, parameters, "x")
     except ReleaseError:
         return
     assert set(split) == {query_id for query_id, _ in grades}
     assert set(split.values()) == set(TWO)
-    assert split == split_queries(queries, grades, parameters, "x")
+    assert split == split_queries(queries, grades, {}, parameters, "x")
     seen: dict[Any, set[str]] = defaultdict(set)
     for query in queries:
         if query.query_id in split:
@@ -172,11 +208,33 @@ def test_nothing_leaks(queries: list[Query], data: st.DataObject, seed: int, tog
     assert all(len(splits) == 1 for splits in seen.values())
 
 
+def test_documents_of_one_text_are_one_passage(tmp_path: Path) -> None:
+    """The relevant passages of q0 to q3, r0 to r3, have one text but for case and white space; those of q4 to q7 have
+    no text, so that only their doc_ids count."""
+    grades = {(f"q{n}", doc_id): grade for n in range(8) for doc_id, grade in ((f"r{n}", 3), (f"n{n}", 0))}
+    texts = {f"r{n}": ("One text", " one\n TEXT")[n % 2] if n < 4 else " " for n in range(8)}
+    scores = Run.ranked("one", Ids(["q0"]), Ids(["r0"]), np.array([0]), np.array([0]), np.array([1.0]))
+    write_run(scores, tmp_path / "one.trec.gz")
+    release = release_of(tmp_path, {"ana": grades}, texts=texts, runs={"one": tmp_path / "one.trec.gz"})
+    for seed in range(4):
+        one, two = tmp_path / f"training-{seed}", tmp_path / f"ltr-{seed}"
+        exported(release, one, splits=TWO, seed=seed)
+        two.mkdir()
+        Ltr(SplitParameters(splits=TWO, seed=seed)).write(release, two)
+        split = dict(line.split("\t") for line in (one / "splits.tsv").read_text().splitlines())
+        assert len({split[f"q{n}"] for n in range(4)}) == 1
+        rows = (line.split("\t") for line in (two / "queries.tsv").read_text().splitlines()[1:])
+        assert {"query_id": "split", **{query_id: name for _, query_id, name in rows}} == split
+    # q0 to q3 are one group, and each of the other 4 is its own.
+    with pytest.raises(ReleaseError, match="8 graded queries form 5 groups of related ones, the largest of 4"):
+        exported(release, tmp_path / "none", splits=dict.fromkeys("abcdef", 1))
+
+
 def test_splits_are_as_large_as_asked_for() -> None:
     many = [Query(f"q{n}", f"text {n}") for n in range(200)]
     grades = {(query.query_id, query.query_id): 3 for query in many}
     parameters = SplitParameters(splits={"train": 8, "dev": 1, "test": 1})
-    split = list(split_queries(many, grades, parameters, "x").values())
+    split = list(split_queries(many, grades, {}, parameters, "x").values())
     assert [split.count(name) for name in ("train", "dev", "test")] == [160, 20, 20]
 
 
