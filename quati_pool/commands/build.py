@@ -32,6 +32,7 @@ from quati_pool.project.inputs import (
     open_corpus,
     open_texts,
     passage_texts,
+    run_files,
 )
 from quati_pool.project.pool_reader import pairs_without_text
 from quati_pool.project.resumable_folders import BuildContext
@@ -95,8 +96,9 @@ def build(
     force_all = force and not only
     read_data_sets(config, builder, force=force_all)
     queries = load_queries(config)
-    with listener.stage("hashing the corpus files"):
+    with listener.stage("hashing the corpus and run files"):
         fingerprints = {name: digest(corpus_key(config, name, workspace)) for name in used_corpora(config)}
+        workspace.hash_inputs(config.folder / given.path for given in run_files(config).values())
     keys = CacheKeys(config, workspace, queries, fingerprints)
     with listener.stage("checking the systems and fetching their models"):
         check_and_fetch(keys, workspace, selected, forced, listener.say)

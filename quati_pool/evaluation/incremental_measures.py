@@ -86,11 +86,13 @@ class _RelevantRows:
         self._relevant = np.flatnonzero(relevant)
         self._relevant_query = judged.query[self._relevant]
 
-    def _kept(self, kept: Flags) -> _RetrievedRows:
-        return self._found.where(kept[self._found.judgement])
+    def _kept(self, kept: Flags) -> Int:
+        """The places of the rows whose judgements are kept."""
+        return np.flatnonzero(kept[self._found.judgement])
 
-    def _count(self, found: _RetrievedRows, weights: Values | None = None) -> Values:
-        return np.bincount(found.cell, weights, minlength=self._cells).astype(np.float64)
+    def _count(self, rows: Int, weights: Values | None = None) -> Values:
+        """The sum of ``weights``, by default of ones, over the rows of each run and query."""
+        return np.bincount(self._found.cell[rows], weights, minlength=self._cells).astype(np.float64)
 
     def _per_relevant(self, totals: Values, kept: Flags) -> Values:
         """``totals`` divided by the number of relevant documents of each query; 0 if it has none."""
@@ -116,17 +118,18 @@ class _Success(_RelevantRows):
 
 class _ReciprocalRank(_RelevantRows):
     def values(self, kept: Flags) -> Values:
-        found = self._kept(kept)
-        first = found.where(starts(found.cell))
+        rows = self._kept(kept)
+        first = rows[starts(self._found.cell[rows])]
         values = np.zeros(self._cells)
-        values[first.cell] = 1 / first.rank
+        values[self._found.cell[first]] = 1 / self._found.rank[first]
         return values
 
 
 class _AveragePrecision(_RelevantRows):
     def values(self, kept: Flags) -> Values:
-        found = self._kept(kept)
-        return self._per_relevant(self._count(found, (places(found.cell) + 1) / found.rank), kept)
+        rows = self._kept(kept)
+        precision = (places(self._found.cell[rows]) + 1) / self._found.rank[rows]
+        return self._per_relevant(self._count(rows, precision), kept)
 
 
 class _Ndcg(_RelevantRows):
@@ -135,12 +138,13 @@ class _Ndcg(_RelevantRows):
     ) -> None:
         super().__init__(judged, found, shape, cutoff)
         self._gain = judged.relevance
+        self._discounted = self._gain[self._found.judgement] / np.log2(self._found.rank + 1)
         ideal = np.lexsort((-judged.relevance[self._relevant], self._relevant_query))
         self._ideal, self._ideal_query = self._relevant[ideal], self._relevant_query[ideal]
 
     def values(self, kept: Flags) -> Values:
-        found = self._kept(kept)
-        totals = self._count(found, self._gain[found.judgement] / np.log2(found.rank + 1))
+        rows = self._kept(kept)
+        totals = self._count(rows, self._discounted[rows])
         there = kept[self._ideal]
         judgement, query = self._ideal[there], self._ideal_query[there]
         place = places(query)

@@ -141,7 +141,7 @@ def write_run(run: Run, target: Path | BinaryIO) -> None:
         raise QuatiPoolError(f"{name}: {id_error('run_tag', run.run_tag, problem)}")
     refuse_comments(name, run.queries.values)
     if isinstance(target, Path):
-        with output(target, level=3) as stream:
+        with output(target, level=1) as stream:
             _write(run, stream)
     else:
         _write(run, target)

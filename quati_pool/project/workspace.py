@@ -92,6 +92,11 @@ class Workspace:
         (digest,) = self.cached("hashes", {path: _stamp(path)}, self._hash)
         return digest
 
+    def hash_inputs(self, paths: Iterable[Path]) -> None:
+        """Caches the SHA-256 of many input files at once; those that do not exist are left out."""
+        for _ in self.cached("hashes", {path: _stamp(path) for path in paths if path.is_file()}, self._hash):
+            pass
+
     def run_queries(self, paths: Iterable[Path]) -> dict[Path, dict[str, list[str]]]:
         """For each run file, the run tags in it with their query_ids as ``files.runs.run_queries`` returns them, cached
         like ``input_digest``."""

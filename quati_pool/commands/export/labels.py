@@ -35,8 +35,8 @@ from quati_pool.text.fencing import sendable
 
 @dataclass(frozen=True)
 class ExportedLabels:
-    """A file of labels: their number, how many have a grade, how many pairs of the pool are without a label, and why they
-    may not be published, if so."""
+    """A file of labels: their number, how many have a grade, how many pairs of the pool are without a label, and why
+    they may not be published, if so."""
 
     path: Path
     labels: int
