@@ -640,8 +640,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Sketch:
     """A stand-in for the figure of a build."""
 
-    def write(self, path: Path) -> None:
-        path.write_bytes(b"a sketch")
+    def render_all(self) -> dict[str, bytes]:
+        return {"svg": b"a sketch", "png": b"a sketch"}
 
 
 @pytest.fixture
