@@ -179,6 +179,7 @@ def test_every_fault_is_found_and_told_to_its_group_alone(task: Path, cli: Cli) 
         mail = (folder / group / "mail.md").read_text(encoding="utf-8")
         assert mail.startswith(f"To: ir@{group}.example  \nSubject: amostra-task: ")
         assert f"Dear Universidade de {group.title()}," in mail
+        assert "incoming" not in mail
         wrong = [name for name in FOUND if name.startswith(f"{group}/")]
         assert ("please correct some of your runs" in mail) == bool(wrong)
         assert mail.count("**run") == len(wrong)

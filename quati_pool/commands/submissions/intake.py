@@ -201,7 +201,9 @@ def _checked(path: Path, queries: Queries, corpora: Sequence[Corpus], depth: int
 
 
 def _words(error: InputError) -> str:
-    return error.message if error.line is None else f"line {error.line:,}: {error.message}"
+    """The fault without the path of the file, which is the organisers'."""
+    said = error.message.replace(f"{error.path}:", "line ")
+    return said if error.line is None else f"line {error.line:,}: {said}"
 
 
 def _strangers(rows: RunRows, queries: Queries, corpora: Sequence[Corpus]) -> list[str]:
