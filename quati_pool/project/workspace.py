@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ A = TypeVar("A")
 
 # Caches from which one might guess who is behind an anonymous run; only their owner may read them.
 _PRIVATE = ("submissions",)
+_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class Workspace:
@@ -106,7 +107,7 @@ class Workspace:
     def cached(self, kind: str, stamps: Mapping[Path, list[Any] | None], compute: Callable[[Path], A]) -> Iterator[A]:
         """Yields what ``compute`` returns for each file, data for JSON: from ``cache/<kind>.json`` where the file's
         stamp is as it was then, else computed in threads. What has no stamp is not cached, nor is anything where
-        nothing can be written."""
+        nothing may be written."""
         memory = self.folder / "cache" / f"{kind}.json"
         cached = self._memory(memory)
         names = {path: os.path.relpath(path, self.folder) for path in stamps}
@@ -125,8 +126,7 @@ class Workspace:
                 yield value
         finally:
             if new:
-                with suppress(OSError):
-                    self._remember(memory, new)
+                self._remember(memory, new)
 
     def _memory(self, path: Path) -> dict[str, Any]:
         """The cache in a file, read again only when the file has changed."""
@@ -139,20 +139,21 @@ class Workspace:
         return file_digest(path)
 
     def _remember(self, memory: Path, entries: Mapping[str, list[Any]]) -> None:
-        lock = self.lock(memory.stem)
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(lock):
-            text = json.dumps({**_read(memory), **entries}, indent=1)
-            partial = memory.with_name(f".partial-{memory.name}")
-            try:
+        lock, partial = self.lock(memory.stem), memory.with_name(f".partial-{memory.name}")
+        try:
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(lock):
+                text = json.dumps({**_read(memory), **entries}, indent=1)
                 if memory.stem in _PRIVATE:
                     write_private(partial, text)
                 else:
                     partial.write_text(text, encoding="utf-8")
                 os.replace(partial, memory)
-            except BaseException:
-                partial.unlink(missing_ok=True)
-                raise
+        except BaseException as error:
+            if isinstance(error, OSError) and error.errno in _READ_ONLY:
+                return
+            partial.unlink(missing_ok=True)
+            raise
 
 
 def _stamp(path: Path) -> list[Any] | None:

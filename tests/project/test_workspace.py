@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -117,9 +118,20 @@ def test_what_was_computed_before_a_fault_is_kept(tmp_path: Path) -> None:
     assert known == {"a": ["a", "a"], "b": ["b", "b"]}
 
 
-def test_where_nothing_may_be_written_nothing_is_cached(tmp_path: Path, hashed: list[str]) -> None:
+@pytest.mark.parametrize("reason", [errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC])
+def test_where_nothing_may_be_written_nothing_is_cached(
+    tmp_path: Path, hashed: list[str], monkeypatch: pytest.MonkeyPatch, reason: int
+) -> None:
     path = written(tmp_path / "corpus.jsonl", "one", OLD)
-    (tmp_path / "cache").write_text("a file, so that nothing can be written below it")
-    for _ in range(2):
-        assert Workspace(tmp_path).input_digest(path) == sha256("one")
-    assert hashed == ["corpus.jsonl"] * 2
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(reason, "refused")
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    if reason == errno.ENOSPC:
+        with pytest.raises(OSError, match="refused"):
+            Workspace(tmp_path).input_digest(path)
+    else:
+        for _ in range(2):
+            assert Workspace(tmp_path).input_digest(path) == sha256("one")
+        assert hashed == ["corpus.jsonl"] * 2
