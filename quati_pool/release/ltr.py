@@ -42,8 +42,10 @@ class Ltr(base.Format):
         if not release.runs:
             raise ReleaseError(f"{release.name}: there are no runs to take scores from; run: quati-pool build")
         grades = graded(release.labelers[0].qrels)
-        relevant = {doc_id for (_, doc_id), grade in grades.items() if grade >= self.parameters.positive}
-        texts = passage_texts(release, relevant)
+        texts: dict[str, str] = {}
+        if self.parameters.together == "passages":
+            relevant = {doc_id for (_, doc_id), grade in grades.items() if grade >= self.parameters.positive}
+            texts = passage_texts(release, relevant)
         split = split_queries(release.queries, grades, texts, self.parameters, release.name)
         numbers = {query_id: number for number, query_id in enumerate(split, 1)}
         pairs = sorted((pair for pair in grades if pair[0] in split), key=lambda pair: (numbers[pair[0]], pair[1]))

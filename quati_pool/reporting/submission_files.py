@@ -78,19 +78,17 @@ def _mail(found: Intake, group: str) -> str:
     notes, runs = found.notes[group], found.of(group)
     faulty = [one for one in runs if not one.ok]
     to = escape_markdown(notes.contact) if notes.contact else "(no contact in group.yaml)"
-    what = "please correct some of your runs" if faulty else "your runs are in" if runs else "we have no run of yours"
+    if faulty:
+        what, outcome = "please correct some of your runs", f"; {len(faulty):,} cannot be accepted as they are."
+    elif runs:
+        what, outcome = "your runs are in", ", and all of them are accepted."
+    else:
+        what, outcome = "we have no run of yours", "."
     parts = [
         f"To: {to}  \nSubject: {escape_markdown(found.config.name)}: {what}",
         f"Dear {escape_markdown(notes.name or group)},",
         f"Thank you for taking part in {escape_markdown(found.config.name)}. We received "
-        f"{counted(len(runs), 'run', 'runs')} from you"
-        + (
-            f"; {len(faulty):,} cannot be accepted as they are."
-            if faulty
-            else ", and all of them are accepted."
-            if runs
-            else "."
-        ),
+        f"{counted(len(runs), 'run', 'runs')} from you{outcome}",
     ]
     parts += [_of_run(one) for one in faulty]
     if faulty:

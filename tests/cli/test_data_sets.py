@@ -25,7 +25,7 @@ from quati_pool.files.queries import read_queries
 from quati_pool.release.about import ReleaseConfig
 from quati_pool.release.ir_datasets import IrDatasets
 from tests.cli.conftest import Cli
-from tests.release.small_release import HOSTILE, release_of
+from tests.release.small_release import HOSTILE, ir_datasets_export, release_of
 from tests.shared_data import shared
 
 MODULE = """
@@ -371,21 +371,13 @@ def test_a_collection_built_from_its_own_export(tmp_path: Path, cli: Cli, monkey
     assert "@misc{x, title={'}}" in card
 
 
-def export(folder: Path, text: str) -> None:
-    """An export of a collection called small with one passage; one that is there is replaced."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    release = release_of(folder.with_suffix(".made"), {"ana": {("q1", "d1"): 1}}, texts={"d1": text})
-    IrDatasets(IrDatasets.Parameters()).write(release, folder)
-
-
 def test_an_export_that_changed(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, new_process: Callable[[], None]
 ) -> None:
     import ir_datasets
 
     monkeypatch.chdir(tmp_path)
-    export(tmp_path / "out", "before")
+    ir_datasets_export(tmp_path / "out", "before")
     workspace(tmp_path, 'ir_datasets: "out/dataset.py:small"')
     assert cli("build").status == 0
     assert corpus_of(tmp_path) == {"d1": "before"}
@@ -401,7 +393,7 @@ def test_an_export_that_changed(
     documents.write_bytes(exported)
     assert "corpus: reused" in cli("build").err
 
-    export(tmp_path / "out", "after")
+    ir_datasets_export(tmp_path / "out", "after")
     shutil.rmtree(tmp_path / "cache" / "corpus")
     assert "another data set 'small' is registered already; start Python again if this" in cli("build").err
     new_process()
@@ -413,7 +405,7 @@ def test_an_export_that_changed(
 def test_two_exports_of_one_name_are_one_line(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for folder in ("one", "two"):
-        export(tmp_path / folder, folder)
+        ir_datasets_export(tmp_path / folder, folder)
     parts = {"corpus": 'ir_datasets: "two/dataset.py:small"', "queries": 'ir_datasets: "one/dataset.py:small"'}
     (tmp_path / "pool.yaml").write_text(POOL.format(**parts, labels=parts["queries"]), encoding="utf-8")
     _, _, line = cli("build").err.splitlines()  # Queries and qrels are read before the corpus.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -67,12 +68,20 @@ SPEC = [
 ]
 
 
-@pytest.mark.parametrize(("text", "error"), SPEC)
-def test_refused(tmp_path: Path, text: str, error: str) -> None:
+# Of a regular file, run_queries reads neither ranks, scores nor documents.
+NOT_OF_QUERIES = re.compile("rank|score|doc_id|holds 2 runs")
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "error"),
+    [(read_run, *case) for case in SPEC]
+    + [(run_queries, *case) for case in SPEC if not NOT_OF_QUERIES.search(case[1])],
+)
+def test_refused(tmp_path: Path, read: Callable[[Path], object], text: str, error: str) -> None:
     path = tmp_path / "some.run"
     path.write_text(text, encoding="utf-8", newline="")
     with pytest.raises(InputError) as caught:
-        read_run(path)
+        read(path)
     assert str(caught.value) == f"{path}{error}"
 
 
@@ -222,17 +231,6 @@ def test_the_queries_of_each_run_are_those_of_its_rows(
     order = list(dict.fromkeys(f"q{query}" for _, query, _ in rows))
     for tag, queries in found.items():
         assert queries == [one for one in order if (tag, one) in {(f"run{tag}", f"q{query}") for tag, query, _ in rows}]
-
-
-@pytest.mark.parametrize(
-    ("text", "error"), [(text, error) for text, error in SPEC if not re.search("rank|score|doc_id|holds 2 runs", error)]
-)
-def test_the_queries_of_a_faulty_file_are_refused_like_its_rows(tmp_path: Path, text: str, error: str) -> None:
-    path = tmp_path / "x.run"
-    path.write_text(text, encoding="utf-8", newline="")
-    with pytest.raises(InputError) as caught:
-        run_queries(path)
-    assert str(caught.value) == f"{path}{error}"
 
 
 @given(RUNS)

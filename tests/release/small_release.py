@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from quati_pool.files.pools import PoolPair, write_pool
 from quati_pool.records import GRADES, Qrels, Query, code_ids
 from quati_pool.release.about import ReleaseConfig
+from quati_pool.release.ir_datasets import IrDatasets
 from quati_pool.release.state import Labelled, Release
 
 Grades = Mapping[tuple[str, str], int]
@@ -131,3 +133,12 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
     }
+
+
+def ir_datasets_export(folder: Path, text: str) -> Path:
+    """An export of the collection small with one document for ir_datasets; one that is there is replaced."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    release = release_of(folder.with_suffix(".made"), {"ana": {("q1", "d1"): 1}}, texts={"d1": text})
+    IrDatasets(IrDatasets.Parameters()).write(release, folder)
+    return folder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ from quati_pool.component_files import import_file
 from quati_pool.release.about import ReleaseConfig
 from quati_pool.release.ir_datasets import IrDatasets
 from quati_pool.release.manifest import verify
-from tests.release.small_release import HOSTILE, release_of
+from tests.release.small_release import HOSTILE, ir_datasets_export, release_of
 
 GRADES = {("q1", "d1"): 3, ("q1", "d2"): 0, ("007", "d3"): 1}
 TEXTS = {f"d{n}": text or "an empty one would be no_text" for n, text in enumerate(HOSTILE, 1)}
@@ -62,19 +61,10 @@ print(next(documents.docs_iter()).text, documents.docs_store().get("d1").text)
 """
 
 
-def export(folder: Path, text: str) -> Path:
-    """An export with one document; one that is there is replaced."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    release = release_of(folder.with_suffix(".made"), {"ana": {("q1", "d1"): 1}}, texts={"d1": text})
-    IrDatasets(IrDatasets.Parameters()).write(release, folder)
-    return folder
-
-
 def test_documents_exported_again_are_read_anew(tmp_path: Path) -> None:
     environment = {**os.environ, "IR_DATASETS_HOME": str(tmp_path / "home")}
     for text in ("before", "after", "before"):
-        command = [sys.executable, "-c", READ, str(export(tmp_path / "out", text))]
+        command = [sys.executable, "-c", READ, str(ir_datasets_export(tmp_path / "out", text))]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         assert done.stdout == f"{text} {text}\n"
     assert len(list((tmp_path / "home" / "quati-pool" / "small").iterdir())) == 2, "one docstore for each content"
@@ -84,11 +74,12 @@ def test_a_name_is_registered_by_one_export(tmp_path: Path, monkeypatch: pytest.
     import ir_datasets
 
     monkeypatch.setattr(ir_datasets.registry, "_registered", dict(ir_datasets.registry._registered))
-    first, same, other = (export(tmp_path / name, text) for name, text in (("a", "x"), ("b", "x"), ("c", "y")))
+    first, same = (ir_datasets_export(tmp_path / name, "x") for name in ("a", "b"))
+    other = ir_datasets_export(tmp_path / "c", "y")
     import_file(first / "dataset.py")
     # As a module of another name, which runs it again.
     exec(compile((first / "dataset.py").read_bytes(), "dataset.py", "exec"), {"__file__": str(first / "dataset.py")})
-    for folder in (same, other, export(first, "z")):
+    for folder in (same, other, ir_datasets_export(first, "z")):
         with pytest.raises(ValueError, match="another data set 'small' is registered already; start Python again if"):
             import_file(folder / "dataset.py")
     assert ir_datasets.load("small").docs_path() == first / "docs.jsonl"

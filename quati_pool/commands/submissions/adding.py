@@ -78,7 +78,7 @@ def add(config_path: Path, folder: Path, listener: Listener, *, depth: int = DEP
             same = before is not None and before.sha256 == one.sha256
             (added.new if before is None else added.unchanged if same else added.replaced).append(one)
         if added.replaced and not replacing:
-            named = ", ".join(f"{one.group}/{one.path.name}" for one in added.replaced[:3])
+            named = ", ".join("/".join(one.key) for one in added.replaced[:_NAMED])
             changed = counted(len(added.replaced), "run has", "runs have")
             raise QuatiPoolError(f"{changed} another content than when it was added ({named}); replace with --replace")
         named_runs = _named(config, known, intake.accepted)

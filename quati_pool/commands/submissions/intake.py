@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,13 +114,19 @@ def check(config_path: Path, folder: Path, listener: Listener, *, depth: int = D
     groups = sorted(path for path in folder.iterdir() if path.is_dir() and _is_visible(path))
     if not groups:
         raise InputError(folder, None, "has no folder of a group; expected GROUP/RUN below it")
-    notes = {group.name: _notes(group) for group in groups}
-    files = [(group.name, *found) for group in groups for found in _files(group, notes[group.name][0])]
+    names = {group: _run_names(group) for group in groups}
+    notes = {group.name: _notes(group, names[group]) for group in groups}
+    # Those that a group lists by priority, then the others by name.
+    ordered = {group: dict.fromkeys([*notes[group.name][0].priorities, *names[group]]) for group in groups}
+    files = [
+        (group.name, priority, group / name) for group in groups for priority, name in enumerate(ordered[group], 1)
+    ]
     if not files:
         raise InputError(folder, None, "has no run; expected GROUP/RUN below it")
-    task = [__version__, depth, limit, queries.ids.values.to_pylist(), [corpus.fingerprint for corpus in corpora]]
+    query_ids, fingerprints = queries.ids.values.to_pylist(), [corpus.fingerprint for corpus in corpora]
+    task = digest([__version__, depth, limit, query_ids, fingerprints])
     paths = [path for *_, path in files]
-    stamps = {path: [sha256, digest(task)] for path, sha256 in zip(paths, in_threads(file_digest, paths), strict=True)}
+    stamps = {path: [sha256, task] for path, sha256 in zip(paths, in_threads(file_digest, paths), strict=True)}
     checked = workspace.cached("submissions", stamps, lambda path: _checked(path, queries, corpora, depth, limit))
     found: list[Submission] = []
     for (group, priority, path), fields in zip(files, checked, strict=True):
@@ -129,7 +135,7 @@ def check(config_path: Path, folder: Path, listener: Listener, *, depth: int = D
         found[-1].faults.extend(notes[group][1])
     _compare(found, read_participants(config))
     by_group = {group: said for group, (said, _) in notes.items()}
-    return Intake(config, folder, depth, len(queries.queries), by_group, found, _unread(folder, groups))
+    return Intake(config, folder, depth, len(queries.queries), by_group, found, _unread(folder, names))
 
 
 def _is_visible(path: Path) -> bool:
@@ -141,7 +147,7 @@ def _run_names(group: Path) -> list[str]:
     return sorted(path.name for path in group.iterdir() if path.is_file() and _is_visible(path) and path.name != _NOTES)
 
 
-def _notes(group: Path) -> tuple[GroupNotes, list[str]]:
+def _notes(group: Path, run_names: Sequence[str]) -> tuple[GroupNotes, list[str]]:
     """What ``group.yaml`` says and its faults, with which it says nothing."""
     nothing = GroupNotes(priorities=[])
     if not (group / _NOTES).exists():
@@ -149,7 +155,7 @@ def _notes(group: Path) -> tuple[GroupNotes, list[str]]:
     try:
         file = YamlFile(group / _NOTES)
         notes = file.model((), GroupNotes, file.data or {})
-        unknown = next((name for name in notes.priorities if name not in _run_names(group)), None)
+        unknown = next((name for name in notes.priorities if name not in run_names), None)
         if unknown is not None:
             raise file.error(("priorities",), f"there is no run {unknown!r} in this folder; name its file")
     except InputError as error:
@@ -157,17 +163,12 @@ def _notes(group: Path) -> tuple[GroupNotes, list[str]]:
     return notes, []
 
 
-def _files(group: Path, notes: GroupNotes) -> Iterator[tuple[int, Path]]:
-    """The priority and the file of each run of a group: those that it lists, then the others by name."""
-    for priority, name in enumerate(dict.fromkeys([*notes.priorities, *_run_names(group)]), 1):
-        yield priority, group / name
-
-
-def _unread(folder: Path, groups: Sequence[Path]) -> list[str]:
-    """The paths below ``folder``, relative to it, that are neither hidden nor a group's folder, run or notes."""
-    there = [path for path in folder.iterdir() if path not in groups]
-    for group in groups:
-        expected = {_NOTES, *_run_names(group)}
+def _unread(folder: Path, run_names: Mapping[Path, Sequence[str]]) -> list[str]:
+    """The paths below ``folder``, relative to it, that are neither hidden nor a group's folder, run or notes;
+    ``run_names`` has the runs of each group's folder."""
+    there = [path for path in folder.iterdir() if path not in run_names]
+    for group, names in run_names.items():
+        expected = {_NOTES, *names}
         there += [path for path in group.iterdir() if path.name not in expected]
     return sorted(str(path.relative_to(folder)) for path in there if path.name[0] != ".")
 

@@ -54,13 +54,11 @@ def added(found: Added) -> Answer:
     for what, runs in (
         ("Not added, as they have faults", found.waiting),
         ("Kept as added, as the present files have faults", found.kept),
+        (f"No longer in {found.intake.folder}, and still systems", found.absent),
     ):
         if runs:
-            named = wording.names([f"{one.group}/{one.path.name}" for one in runs])
+            named = wording.names(["/".join(one.key) for one in runs])
             said.append(f"{what}: {named}.")
-    if found.absent:
-        gone = wording.names([f"{one.group}/{one.file}" for one in found.absent])
-        said.append(f"No longer in {found.intake.folder}, and still systems: {gone}.")
     said += _unread(found.intake)
     return Answer(said, tables.added_tables(found)[0], "Next: quati-pool build. --full prints all runs.")
 
