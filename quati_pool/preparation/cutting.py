@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from quati_pool.preparation.sentence_ends import BREAKING, LINE_BREAKS, ends_sentence, next_visible, possible_ends
+from quati_pool.text.sentence_ends import BREAKING, LINE_BREAKS, continues, ends_sentence, possible_ends
 
 _BREAK = re.compile(rf"[{LINE_BREAKS}]")
 _LINE_END = re.compile(rf"\r\n|[{LINE_BREAKS}]")
@@ -22,7 +22,6 @@ _CLAUSE = re.compile(
     rf"|(?<=[,;:،؛][\"'”’»)\]][{BREAKING}])|(?<=\s[–—-][{BREAKING}]))"
 )
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~‐-‧、，；：・\u200b]")
-_CLOSES_LINE = frozenset(".!?…:;。！？\"'”’»)]}」』")
 
 _LOOK = 64
 """How many characters of a run of white space are searched for line ends; bounds the search time on any text."""
@@ -158,7 +157,7 @@ def _line_ends(text: str, low: int, high: int) -> tuple[list[int], list[int]]:
         breaks = _LINE_END.findall(text, found.start(), place)
         if len(breaks) > 1 or breaks == ["\u2029"]:
             blank.append(end)
-        elif text[end - 1] in _CLOSES_LINE or not next_visible(text, end).islower():
+        elif not continues(text, end):
             lines.append(end)
     return blank, lines
 

@@ -13,6 +13,7 @@ BREAKING = " \t\n\r\v\f\x1c-\x1f\x85\u1680\u2000-\u2006\u2008-\u200a\u2028\u2029
 _MARKS = ".!?…‽؟۔।॥։።။។‼⁇⁈⁉"
 _WIDE_MARKS = "。！？｡．"
 _CLOSING = "\"'”’»›«“‘)]}」』】〕》〉）］｝｣*_"
+_CLOSES_LINE = frozenset(".!?…:;。！？\"'”’»)]}」』")
 _OPENING = "\"'“‘„‚«‹»([{「『【〔《〈（［｛｢¿¡*_"
 
 _MARK = f"[{_MARKS}{re.escape(_CLOSING)}]"
@@ -72,6 +73,12 @@ def ends_sentence(text: str, end: int) -> bool:
     if text[mark] != "." or (mark and text[mark - 1] in _MARKS):
         return True
     return not _is_abbreviated(text, mark)
+
+
+def continues(text: str, end: int) -> bool:
+    """Whether a sentence goes on in the next line, where a line's text ends at ``end``: no mark ends the line, and
+    the next one begins with a lower-case letter."""
+    return text[end - 1] not in _CLOSES_LINE and next_visible(text, end).islower()
 
 
 def next_visible(text: str, place: int, ignored: str = "") -> str:
