@@ -458,6 +458,7 @@ def test_annotation_has_defaults_and_is_read(tmp_path: Path) -> None:
     usual = load(tmp_path, HEAD + ONE).annotation
     assert (usual.prompt, usual.guidelines, usual.version, usual.reveal) == (None, None, 1, None)
     assert (usual.language, usual.lease, usual.idle, usual.taxonomy.theme) == (None, 30, 120, None)
+    assert usual.evidence == "optional"
     text = """\
 judges: {a: {judge: lexical}, b: {judge: lexical}, both: {consensus: [a, b]}}
 annotation:
@@ -468,11 +469,12 @@ annotation:
   language: pt
   lease: 45
   idle: 60
+  evidence: off
   taxonomy: {theme: [law, music], type: [how]}
 """
     read = load(tmp_path, HEAD + ONE + text).annotation
     assert (read.prompt, read.guidelines, read.version, read.reveal) == ("quati-pt", "guidelines.md", 3, "both")
-    assert (read.language, read.lease, read.idle) == ("pt", 45, 60)
+    assert (read.language, read.lease, read.idle, read.evidence) == ("pt", 45, 60, "off")
     assert (read.taxonomy.theme, read.taxonomy.scope, read.taxonomy.type) == (["law", "music"], None, ["how"])
 
 
@@ -485,6 +487,7 @@ annotation:
         "language: no -> 6: annotation.language: expected 'pt', 'en' or 'es', not False",
         "lease: 0 -> 6: annotation.lease: expected at least 1, not 0",
         "idle: soon -> 6: annotation.idle: expected a number, not 'soon'",
+        "evidence: on -> 6: annotation.evidence: expected 'optional', 'required' or 'off', not True",
         "reveal: gpt -> 6: annotation.reveal: there is no judge 'gpt'; add it under judges:",
         "taxonomy: {topic: [a]} -> 6: annotation.taxonomy.topic: unknown key; there are: scope, theme, type",
         "taxonomy: {theme: []} -> 6: annotation.taxonomy.theme: expected at least 1, not []",

@@ -17,7 +17,12 @@ class ForbiddenError(QuatiPoolError):
 
 
 class AnswerError(QuatiPoolError):
-    """An invalid answer or setting, which the app's pages never send; nothing was written."""
+    """An invalid answer or setting; nothing was written. ``reason`` is a keyword for a rule that a person can break,
+    from which a page can build a translated message; None if only a faulty page sends this."""
+
+    def __init__(self, message: str, reason: str | None = None) -> None:
+        self.reason = reason
+        super().__init__(message)
 
 
 class WrongCodeError(QuatiPoolError):

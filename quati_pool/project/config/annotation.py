@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from quati_pool.files.yaml_file import Model, YamlFile
 from quati_pool.project.config.labelers import PeopleConfig
@@ -20,15 +20,22 @@ class TaxonomyConfig(Model):
     type: Annotated[list[str], Field(min_length=1)] | None = None
 
 
+_Evidence = Annotated[
+    Literal["optional", "required", "off"],
+    BeforeValidator(lambda value: "off" if value is False else value),  # YAML reads a bare off as false
+]
+
+
 class AnnotationConfig(Model):
     """How people grade.
 
     ``prompt`` is the prompt whose grade meanings and examples annotators see (None: the prompt of the first judge that
     has one); ``guidelines`` is a Markdown file. Grades given under another ``version`` are kept as history only: raise
     it when new meanings or guidelines change what a grade means. ``reveal`` is a judge whose grade and reasoning are
-    shown once a person has graded; ``language`` is the language of the pages until a person picks one. ``lease`` is how
-    many minutes a pair stays reserved for a person; a gap longer than ``idle`` seconds counts as ``idle`` seconds of
-    work.
+    shown once a person has graded; ``language`` is the language of the pages until a person picks one. ``evidence`` is
+    whether people mark the words that justify a grade: they may (optional), they must for all grades but the lowest
+    (required), or they cannot (off). ``lease`` is how many minutes a pair stays reserved for a person; a gap longer
+    than ``idle`` seconds counts as ``idle`` seconds of work.
     """
 
     prompt: str | None = None
@@ -36,6 +43,7 @@ class AnnotationConfig(Model):
     version: Annotated[int, Field(ge=1)] = 1
     reveal: str | None = None
     language: Literal["pt", "en", "es"] | None = None
+    evidence: _Evidence = "optional"
     lease: Annotated[float, Field(ge=1)] = 30
     idle: Annotated[float, Field(ge=1)] = 120
     taxonomy: TaxonomyConfig = TaxonomyConfig()
