@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import streamlit as st
+from markupsafe import Markup
 
 from annotator_app import context, html
+from annotator_app.words import Voice
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
 from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import StoreError
@@ -27,7 +29,7 @@ def guarded() -> Iterator[None]:
     try:
         yield
     except SignedOutError:
-        signed_out()
+        html.draw(signed_out_card(Voice(context.language())))
     except ForbiddenError:
         notice(context.say("app.forbidden"))
     except StoreError as error:
@@ -37,19 +39,21 @@ def guarded() -> Iterator[None]:
 
 
 def notice(text: str, kind: str = "warning") -> None:
+    """Draws a ``notice_box``."""
+    html.draw(notice_box(text, kind))
+
+
+def notice_box(text: str, kind: str = "warning") -> Markup:
     """A message in a separate box, announced by screen readers; ``kind`` is warning, good or info."""
-    html.draw(html.fill('<p class="notice {kind}" role="status">{text}</p>', kind=kind, text=text))
+    return html.fill('<p class="notice {kind}" role="status">{text}</p>', kind=kind, text=text)
 
 
-def signed_out() -> None:
+def signed_out_card(voice: Voice) -> Markup:
     """Says that the sign-in has ended, with a link to the sign-in page."""
-    html.draw(
-        html.fill(
-            '<div class="card signed-out"><p role="alert">{said}</p>'
-            '<p><a class="go" href="/sign-in">{link}</a></p></div>',
-            said=context.say("app.signed_out"),
-            link=context.say("app.sign_in"),
-        )
+    return html.fill(
+        '<div class="card signed-out"><p role="alert">{said}</p><p><a class="go" href="/sign-in">{link}</a></p></div>',
+        said=voice.say("app.signed_out"),
+        link=voice.say("app.sign_in"),
     )
 
 

@@ -15,13 +15,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from annotator_app.context import COOKIE
 from annotator_app.sign_in import same_origin
-from annotator_app.theme import ICON, SCRIPT
+from annotator_app.theme import ICON, SCRIPTS
 from quati_pool.commands.annotate.errors import SignedOutError
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import StoreError
 
-_OPEN = {"/sign-in", "/sign-out", "/favicon.png", ICON, SCRIPT, "/_stcore/health", "/_stcore/host-config"}
+_OPEN = {"/sign-in", "/sign-out", "/favicon.png", ICON, *SCRIPTS, "/_stcore/health", "/_stcore/host-config"}
 _STATIC = "/static/"
+_CHECKED = "/grading/"  # its routes check the sign-in with each step, and say in the page's language that it has ended
 _FILES = ("/download/", "/explore/")
 # Streamlit endpoints that this app does not use: uploads, media, components, metrics, an API, and Streamlit's
 # own sign-in.
@@ -80,7 +81,7 @@ class Gate:
         if "/_stcore/" in path[1:]:
             # Streamlit's page requests these to find its base path; a page in response would mislead it.
             return PlainTextResponse("not here", 404)
-        if path in _OPEN or path.startswith(_STATIC):
+        if path in _OPEN or path.startswith((_STATIC, _CHECKED)):
             return None
         page = not path.startswith((*_FILES, *_UNUSED))
         if not await self._signed_in(request, page):
@@ -119,6 +120,7 @@ def _document() -> tuple[str, str]:
         "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; "
         "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     )
-    text = text.replace("<head>", f'<head><script src="{SCRIPT}"></script>', 1)
+    scripts = "".join(f'<script src="{path}"></script>' for path in SCRIPTS)
+    text = text.replace("<head>", f"<head>{scripts}", 1)
     text = text.replace('href="./favicon.png"', f'href="{ICON}"', 1)
     return re.sub(r"<link\s+rel=\"service-desc\"[^>]*>", "", text), policy

@@ -71,13 +71,19 @@ def application(session: AnnotationSession) -> Any:
     from streamlit.web.bootstrap import load_config_options
     from streamlit.web.server.starlette import App
 
-    from annotator_app import downloads, explorer, sign_in, theme
+    from annotator_app import downloads, explorer, grading_api, sign_in, theme
     from annotator_app.gate import Gate
 
     load_config_options({**_SETTINGS, **theme.SETTINGS})
     return App(
         Path(__file__).with_name("script") / "run.py",
-        routes=[*sign_in.routes(session), *downloads.routes(session), *explorer.routes(session), *theme.routes()],
+        routes=[
+            *sign_in.routes(session),
+            *grading_api.routes(session),
+            *downloads.routes(session),
+            *explorer.routes(session),
+            *theme.routes(),
+        ],
         middleware=[Middleware(Gate, session=session)],
     )
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 import streamlit as st
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-SCRIPT = "/app/keys.js"
-"""The address of our script, which the page loads in addition to Streamlit's."""
+SCRIPTS = ("/app/keys.js", "/app/grading.js")
+"""The addresses of our scripts, which the page loads in addition to Streamlit's."""
 
 ICON = "/app/icon.svg"
 """The address of the pages' icon."""
@@ -42,12 +43,12 @@ def apply() -> None:
 
 
 def routes() -> list[Route]:
-    """The routes of the script and the icon."""
+    """The routes of the scripts and the icon."""
 
-    async def script(_: Request) -> Response:
-        return Response(asset("keys.js"), media_type="text/javascript")
+    async def script(request: Request) -> Response:
+        return Response(asset(Path(request.url.path).name), media_type="text/javascript")
 
     async def icon(_: Request) -> Response:
         return Response(asset("icon.svg"), media_type="image/svg+xml")
 
-    return [Route(SCRIPT, script, methods=["GET"]), Route(ICON, icon, methods=["GET"])]
+    return [*(Route(path, script, methods=["GET"]) for path in SCRIPTS), Route(ICON, icon, methods=["GET"])]

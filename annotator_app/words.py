@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -72,3 +73,24 @@ def _flat(prefix: str, tree: Mapping[str, object]) -> Iterable[tuple[str, str]]:
             yield from _flat(f"{prefix}{name}.", value)
         else:
             yield f"{prefix}{name}", str(value).strip()
+
+
+def voice(preferred: str | None, accept_language: str) -> Voice:
+    """The voice for a person or collection with a ``preferred`` language (None: any), or else for an Accept-Language
+    header."""
+    return Voice(preferred if preferred in LANGUAGES else best(accepted(accept_language)))
+
+
+@dataclass(frozen=True)
+class Voice:
+    """Speaks one language of the interface; for pages that are drawn without Streamlit."""
+
+    language: str
+
+    def say(self, key: str, **values: object) -> str:
+        """See ``message``."""
+        return message(self.language, key, **values)
+
+    def number(self, value: float | None, digits: int = 0) -> str:
+        """See ``number``."""
+        return number(self.language, value, digits)

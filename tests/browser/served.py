@@ -169,19 +169,17 @@ def let_in(page: Page, app: Served, code: str) -> None:
 
 
 _READ = """reading => {
-  const item = document.querySelector("[data-item]")?.dataset.item;
-  const last = item && document.querySelector(["highlight", "go_on"].map((name) => `.st-key-${name}-${item} button`));
-  if (!last) return null;
-  const shown = item + [...document.querySelectorAll(`[class*='-${item}']`)].map((button) => button.className);
+  const desk = document.querySelector(".desk[data-item]");
+  if (!desk || desk.dataset.stage === "pending") return null;
+  const shown = desk.dataset.item + desk.dataset.stage;
   if (window.shownLast !== shown) [window.shownLast, window.shownSince] = [shown, performance.now()];
-  return performance.now() - window.shownSince >= reading ? item : null;
+  return performance.now() - window.shownSince >= reading ? desk.dataset.item : null;
 }"""
 
 
 def question(page: Page) -> str:
-    """Which question is on the page. Waits until there is one with the last of its buttons, which on a busy machine
-    come one by one and later than the passage and without which a key does nothing, and until all of it has been
-    there for as long as reading takes: a question that was waited for once is not waited for again."""
+    """Which question is on the page. Waits until it has been there for as long as reading takes: a question that was
+    waited for once is not waited for again."""
     found = page.wait_for_function(_READ, arg=READING, polling=50, timeout=30_000)
     return str(found.json_value())
 

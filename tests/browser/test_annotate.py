@@ -233,18 +233,22 @@ def test_after_a_reload_and_after_a_restart_one_is_where_one_was(browser: Browse
 
 
 def test_the_page_itself_survives_a_restart_of_the_server(browser: Browser, app: Served, config: Path) -> None:
-    """No reload: Streamlit's page connects again, with the cookie that it has."""
+    """No reload, and a grade that is pressed while nobody answers is stored once somebody does."""
     with visitor(browser) as (_, record):
         page = record.page
         sign_in(page, app, code_for(config, "eva"))
         press(page, "1")
         second, before = doc_id(page), question(page)
         app.stop(signal.SIGKILL)
+        page.keyboard.press("2")
+        expect(page.locator(".pending")).to_contain_text("Your choice: 2 Highly relevant")
+        page.keyboard.press("3")  # what was chosen is being sent
         app.start()
         another(page, before)
-        assert doc_id(page) == second
-        press(page, "2")
-        assert [row[2:] for row in labels(config, "eva")] == [("ok", 1), ("ok", 2)]
+        expect(page.locator(".notice.good")).to_contain_text("stored now")
+        assert doc_id(page) != second
+        press(page, "3")
+        assert [row[2:] for row in labels(config, "eva")] == [("ok", 1), ("ok", 2), ("ok", 3)]
 
 
 def test_a_session_that_ended_while_the_server_was_away_leads_to_the_sign_in_page(
@@ -305,7 +309,7 @@ def test_an_assessor_reaches_no_page_of_a_lead_by_its_address(browser: Browser, 
             page.goto(f"{app.address}/{name}")
             question(page)  # the annotate page
             assert page.get_by_role("link", name=re.compile("review|dashboard", re.IGNORECASE)).count() == 0
-            assert page.locator(".st-key-bar").is_visible()
+            assert page.locator(".bar").is_visible()
 
 
 def test_two_tabs_of_one_person_store_one_label_a_pair(browser: Browser, app: Served, config: Path) -> None:
@@ -384,10 +388,14 @@ def test_passage_scale_and_buttons_are_in_sight_whatever_the_length(
             for grade in GRADES:
                 button = page.get_by_role("button", name=re.compile(f"^{grade}"))
                 expect(button).to_be_in_viewport(ratio=1)
-            scale = page.locator(".scale:visible")
+            if width < 600:
+                page.get_by_role("button", name="Guide").click()
+            scale = page.locator(".scale, .guide-text section").locator("visible=true")
             assert scale.count() == 1
             for meaning in scale.locator(".meaning").all():
                 expect(meaning).to_be_in_viewport(ratio=1)
+            if width < 600:
+                page.get_by_role("button", name="Close").click()
             page.locator("[data-testid=stMain]").evaluate("element => element.scrollTo(0, element.scrollHeight / 2)")
             page.wait_for_timeout(200)
         press(page, "1")

@@ -1,0 +1,236 @@
+// The grading page. The server draws (annotator_app/grading_view.py), this script puts the pieces in place, takes keys
+// and presses, and sends one request for each. An answer that did not reach the database stays on the page and is sent
+// again, as the same answer, until it did.
+"use strict";
+(() => {
+  const SOONEST = 300; // milliseconds in which nobody can have read anything: an earlier press was meant for the last pair
+  const RETRY = 2000;
+
+  let desk = null; // the frame on the page
+  let words = {};
+  let clock = null;
+  let shown = { stage: "begin", nonce: null, item: null, sha: null, since: 0 };
+  let busy = false;
+
+  const place = (name) => desk.querySelector(`.${name}`);
+  const note = () => desk.querySelector("#note");
+
+  // Time: gaps between signs of activity count up to ``idle`` seconds.
+
+  class Clock {
+    constructor(idle) {
+      [this.idle, this.active, this.elapsed, this.last] = [idle, 0, 0, performance.now()];
+    }
+    mark() {
+      const now = performance.now();
+      const gap = Math.max((now - this.last) / 1000, 0);
+      this.active += Math.min(gap, this.idle);
+      this.elapsed += gap;
+      this.last = now;
+    }
+  }
+  const mark = () => clock?.mark();
+
+  // Requests
+
+  async function send(step, body) {
+    const answer = await fetch(`/grading/${step}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return answer.status >= 500 ? null : answer.json();
+  }
+
+  // Sends until there is a response; says meanwhile that there is none, and what was chosen.
+  async function ask(step, body, chosen = null) {
+    if (busy) return;
+    busy = true;
+    try {
+      for (;;) {
+        const view = await send(step, body).catch(() => null);
+        if (view) return show(view);
+        waiting(chosen);
+        body = { ...body, late: true };
+        await new Promise((go) => setTimeout(go, RETRY));
+      }
+    } finally {
+      busy = false;
+    }
+  }
+
+  // What is shown
+
+  function say(text, kind = "info") {
+    const line = document.createElement("p");
+    line.className = `notice ${kind}`;
+    line.textContent = text;
+    place("said").replaceChildren(line);
+  }
+
+  function waiting(chosen) {
+    const box = document.createElement("div");
+    box.className = "notice warning pending";
+    const texts = chosen === null ? [words.unreachable] : [words.chosen.replace("{grade}", chosen), words.not_stored];
+    for (const text of texts) {
+      const line = document.createElement("p");
+      line.textContent = text;
+      box.append(line);
+    }
+    place("said").replaceChildren(box);
+    stage("pending");
+  }
+
+  function stage(name) {
+    desk.dataset.stage = name;
+    for (const part of desk.querySelectorAll("[data-stages]")) part.hidden = !part.dataset.stages.split(" ").includes(name);
+  }
+
+  function show(view) {
+    if (view.frame) {
+      desk.innerHTML = view.frame;
+      desk = desk.firstElementChild;
+      words = view.words;
+      for (const kind of ["pointerdown", "wheel", "input"]) desk.addEventListener(kind, mark, { passive: true });
+      desk.addEventListener("click", pressed);
+      desk.idle = view.idle;
+    }
+    for (const [name, piece] of [["said", view.notice], ["where", view.where], ["feedback-place", view.feedback]])
+      if (piece !== undefined && place(name)) place(name).innerHTML = piece;
+    if (view.pair !== undefined) place("pair-place").innerHTML = view.pair;
+    if (!place("bar")) return; // Streamlit drew the page again meanwhile: it is being opened
+    if (view.stage === "signed-out" || view.stage === "fault") {
+      for (const name of ["where", "feedback-place", "said"].slice(0, view.stage === "fault" ? 2 : 3))
+        place(name).replaceChildren();
+      if (view.stage === "fault") place("pair-place").replaceChildren();
+      delete desk.dataset.item;
+      shown = { stage: view.stage };
+      return stage(view.stage);
+    }
+    const another = view.pair !== undefined;
+    shown = { ...shown, ...view, since: performance.now() };
+    if (another) {
+      note().value = "";
+      open_note(false);
+      document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+    }
+    clock = new Clock(desk.idle);
+    stage(view.stage);
+    if (view.stage === "end" && !view.undoable) desk.querySelector("[data-do=undo]").hidden = true;
+    if (view.stage === "end") delete desk.dataset.item;
+    else desk.dataset.item = view.nonce;
+  }
+
+  function open_note(opened) {
+    place("note").hidden = !opened;
+    if (opened) note().focus();
+  }
+
+  // What is pressed
+
+  function early() {
+    if (performance.now() - shown.since >= SOONEST) return false;
+    say(words.too_quick);
+    return true;
+  }
+
+  function answer(fields, chosen) {
+    mark();
+    const step = shown.stage === "reveal" ? "second" : "answer";
+    const { item, sha, nonce } = shown;
+    const times = { active: clock.active, elapsed: clock.elapsed };
+    return ask(step, { item, sha, nonce, note: note().value || null, ...times, ...fields }, chosen);
+  }
+
+  const acts = {
+    grade: (value, text) => early() || answer({ status: "ok", relevance: Number(value) }, `${value} ${text}`),
+    later: (_, text) => early() || answer({ status: "skipped" }, text),
+    cannot: () => {
+      place("said").replaceChildren();
+      shown.stage = shown.stage === "ask" ? "reasons" : "ask";
+      stage(shown.stage);
+    },
+    because: (reason, text) => {
+      if (reason === "other" && !note().value.trim()) {
+        open_note(true);
+        return say(words.note_needed);
+      }
+      return answer({ status: "unsure", reason }, text);
+    },
+    note: () => open_note(true),
+    undo: () => ask("undo", { nonce: shown.nonce }),
+    go_on: () => ask("next", {}),
+    highlight: async (value) => {
+      const on = value === "on";
+      place("bar").dataset.highlight = value;
+      const { item, sha } = shown;
+      const reply = await send("highlight", { on, item, sha }).catch(() => null);
+      if (reply?.drawn && shown.item === item) place("pair-place").innerHTML = reply.drawn;
+    },
+    guide: () => guide().showModal(),
+    "close-guide": () => guide().close(),
+  };
+
+  function pressed(event) {
+    const button = event.target.closest("button[data-do]");
+    if (!button || (busy && !button.dataset.do.includes("guide"))) return;
+    mark();
+    acts[button.dataset.do](button.dataset.value, button.querySelector("span")?.textContent ?? "");
+  }
+
+  const writing = (target) =>
+    target instanceof HTMLElement &&
+    (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+
+  document.addEventListener("keydown", (event) => {
+    if (!desk?.isConnected || event.ctrlKey || event.metaKey || event.altKey) return;
+    mark();
+    if (guide()?.open) {
+      if (event.key === "?" && !writing(event.target)) guide().close();
+      return;
+    }
+    if (writing(event.target) || event.repeat || event.key.length !== 1) return;
+    const key = event.key.toLowerCase();
+    const button = [...desk.querySelectorAll(`button[data-key="${CSS.escape(key)}"]`)].find((one) => one.checkVisibility());
+    if (!button) return;
+    event.preventDefault();
+    button.click();
+  });
+
+  // The guide
+
+  const guide = () => desk?.querySelector("dialog.guide");
+  const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+
+  document.addEventListener("input", (event) => {
+    if (!event.target.closest?.("dialog.guide")) return;
+    const wanted = plain(event.target.value.trim());
+    let found = 0;
+    for (const block of guide().querySelectorAll(".guide-text :is(p, li, h1, h2, h3, h4, tr, pre, .shown)")) {
+      const has = wanted !== "" && plain(block.textContent).includes(wanted);
+      block.classList.toggle("hit", has);
+      if (has && ++found === 1) block.scrollIntoView({ block: "center" });
+    }
+    const said = guide().querySelector(".found");
+    said.textContent = wanted === "" ? "" : found ? String(found) : said.dataset.none;
+  });
+
+  // The place for all this comes and goes with Streamlit's page, perhaps while an answer is on its way.
+
+  async function open() {
+    while (busy) await new Promise((go) => setTimeout(go, 50));
+    shown = { stage: "begin", since: 0 };
+    await ask("open", {});
+  }
+
+  new MutationObserver(() => {
+    const mount = document.querySelector("#grading");
+    if (!mount || mount.firstElementChild) return;
+    desk = document.createElement("div");
+    desk.className = "opening";
+    desk.innerHTML = '<div class="said"></div><div class="pair-place"></div>';
+    mount.append(desk);
+    words = JSON.parse(mount.dataset.words);
+    open();
+  }).observe(document, { childList: true, subtree: true });
+})();

@@ -1,0 +1,246 @@
+"""The requests of the grading page's script: the next pair, an answer, a second answer, undo, highlighting.
+
+Each request is answered with what the page shows next, so that a press costs one request. Nothing is kept here between
+requests: where a person is lies in the database, and any server of the collection can answer. The script sends a pair
+back as a reference to its slot (or training pair) and the hash of its texts, with the ``nonce`` it was shown under; an
+answer that is sent again, because its response was lost, is stored once.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from annotator_app import error_notices, words
+from annotator_app.context import COOKIE
+from annotator_app.grading_view import GradingView
+from annotator_app.sign_in import same_origin
+from quati_pool.commands.annotate.access import set_preference
+from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError
+from quati_pool.commands.annotate.grading import next_item, submission
+from quati_pool.commands.annotate.grading.answer import Answer
+from quati_pool.commands.annotate.grading.item import Item
+from quati_pool.commands.annotate.session import AnnotationSession, Person
+from quati_pool.errors import QuatiPoolError
+from quati_pool.store.errors import ConflictError, StoreError
+
+_LONGEST = 256 * 1024
+_LOGGER = logging.getLogger("annotator_app")
+
+
+def routes(session: AnnotationSession) -> list[Route]:
+    """The routes POST /grading/STEP, with a JSON object each way. The response's ``stage`` is ask, practice, reveal,
+    end, fault or signed-out; the status is 401 without a sign-in, and 503 if the database cannot be reached, in which
+    case nothing is known to be stored and the same request is to be sent again."""
+
+    def respond(step: _Step, request: Request, data: Mapping[str, Any]) -> Response:
+        token = request.cookies.get(COOKIE) or ""
+        header = request.headers.get("accept-language", "")
+        try:
+            return JSONResponse(step(_Turn(session, token, header), data))
+        except SignedOutError:
+            card = error_notices.signed_out_card(words.voice(session.config.annotation.language, header))
+            return JSONResponse({"stage": "signed-out", "pair": str(card)}, 401)
+        except StoreError as error:
+            _LOGGER.warning("%s", error)
+            return JSONResponse({}, 503)
+        except QuatiPoolError as error:
+            return JSONResponse({"stage": "fault", "notice": str(error_notices.notice_box(str(error)))})
+
+    def route(name: str, step: _Step) -> Route:
+        async def answer(request: Request) -> Response:
+            if not same_origin(request):
+                return JSONResponse({}, 403)
+            data = await _body(request)
+            if data is None:
+                return JSONResponse({}, 400)
+            return await run_in_threadpool(respond, step, request, data)
+
+        return Route(f"/grading/{name}", answer, methods=["POST"])
+
+    return [route(name, step) for name, step in _STEPS.items()]
+
+
+class _Turn:
+    """A request of a person who is signed in."""
+
+    def __init__(self, session: AnnotationSession, token: str, accepted: str) -> None:
+        self.session = session
+        self.token = token
+        self.person: Person = session.person(token)
+        self.view = GradingView(session, words.voice(self.person.language, accepted))
+        self.highlight = bool(self.person.settings.get("highlight"))
+
+    def next(self, notice: Markup | None = None, stored: str | None = None) -> dict[str, Any]:
+        """What to grade now, and what to say above it."""
+        item = next_item.next_item(self.session, self.token)
+        done = next_item.progress(self.session, self.token)
+        shown: dict[str, Any] = {
+            "stage": "end" if item is None else "ask",
+            "nonce": secrets.token_hex(16),
+            "where": str(self.view.progress(item, done, stored)),
+            "notice": str(notice or ""),
+            "feedback": "",
+        }
+        if item is None:
+            return {**shown, "pair": str(self.view.end(done)), "undoable": done.done > 0}
+        return {
+            **shown,
+            "item": _reference(item),
+            "sha": item.content_sha,
+            "pair": str(self.view.pair(item, self.highlight)),
+        }
+
+    def item(self, data: Mapping[str, Any]) -> Item:
+        """The item of a reference. Raises ConflictError if it is no longer there."""
+        kind, _, number = str(data.get("item")).partition("-")
+        sha = str(data.get("sha"))
+        if not number.isdecimal() or len(number) > 18:
+            raise AnswerError("this item was never given out; reload the page")
+        if kind == "training":
+            training = next((one for one in self.session.training.all() if one.training_id == int(number)), None)
+            if training is not None:
+                return _item("training", int(number), training.query_id, training.doc_id, sha)
+        else:
+            slot = self.session.assignments.slot(int(number))
+            if slot is not None:
+                return _item("blind", int(number), slot.query_id, slot.doc_id, sha)
+        raise ConflictError("gone", "there is no such pair to grade any more; go on with the next one")
+
+
+def _open(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
+    frame = {
+        "frame": str(turn.view.frame(turn.highlight)),
+        "words": turn.view.words(),
+        "idle": turn.session.config.annotation.idle,
+    }
+    return {**frame, **turn.next()}
+
+
+def _next(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
+    return turn.next()
+
+
+def _answer(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
+    answer = _answer_of(turn, data)
+    view = turn.view
+    try:
+        outcome = submission.submit(turn.session, turn.token, turn.item(data), answer)
+    except ConflictError as error:
+        return turn.next(view.notice(f"conflict_{error.reason}", "warning"))
+    except (AnswerError, ForbiddenError) as error:
+        return turn.next(error_notices.notice_box(str(error)))
+    # The page called it not stored meanwhile.
+    notice = view.notice("stored_now", "good") if data.get("late") is True else Markup("")
+    if outcome.feedback is not None:
+        feedback = view.practice(answer, outcome.feedback)
+        return {"stage": "practice", "nonce": secrets.token_hex(16), "notice": str(notice), "feedback": str(feedback)}
+    if outcome.reveal is not None:
+        feedback = view.reveal(answer, outcome.reveal)
+        return {"stage": "reveal", "nonce": secrets.token_hex(16), "notice": str(notice), "feedback": str(feedback)}
+    return turn.next(notice, view.stored(answer))
+
+
+def _second(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
+    answer = _answer_of(turn, data)
+    try:
+        submission.second_label(turn.session, turn.token, turn.item(data), answer)
+    except ConflictError as error:
+        return turn.next(turn.view.notice(f"conflict_{error.reason}", "warning"))
+    except (AnswerError, ForbiddenError) as error:
+        return turn.next(error_notices.notice_box(str(error)))
+    return turn.next(turn.view.notice("stored_now", "good") if data.get("late") is True else None)
+
+
+def _undo(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        undone = submission.undo(turn.session, turn.token, _text(data, "nonce"))
+    except ForbiddenError:
+        return turn.next(turn.view.notice("undo_revealed"))
+    except ConflictError as error:
+        return turn.next(turn.view.notice(f"conflict_{error.reason}", "warning"))
+    return turn.next(turn.view.notice("undone" if undone else "nothing_to_undo"))
+
+
+def _highlight(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Keeps the setting, and draws the pair that is on the page with it; nothing else on the page changes."""
+    on = data.get("on") is True
+    set_preference(turn.session, turn.token, "highlight", on)
+    shown = next_item.next_item(turn.session, turn.token)
+    same = shown is not None and _reference(shown) == data.get("item") and shown.content_sha == data.get("sha")
+    return {"drawn": str(turn.view.pair(shown, on)) if shown is not None and same else None}
+
+
+_Step = Callable[[_Turn, Mapping[str, Any]], dict[str, Any]]
+
+_STEPS: dict[str, _Step] = {
+    "open": _open,
+    "next": _next,
+    "answer": _answer,
+    "second": _second,
+    "undo": _undo,
+    "highlight": _highlight,
+}
+
+
+def _reference(item: Item) -> str:
+    """How the page refers to an item; neither the passage's id nor why it is asked is part of it."""
+    return f"training-{item.training_id}" if item.assignment_id is None else f"slot-{item.assignment_id}"
+
+
+def _item(kind: Any, number: int, query_id: str, doc_id: str, sha: str) -> Item:
+    training = kind == "training"
+    return Item(
+        kind=kind,
+        assignment_id=None if training else number,
+        training_id=number if training else None,
+        query_id=query_id,
+        doc_id=doc_id,
+        content_sha=sha,
+        query="",
+        narrative=None,
+        text="",
+        shown_at=0.0,
+    )
+
+
+def _answer_of(turn: _Turn, data: Mapping[str, Any]) -> Answer:
+    """The answer in a request, with whatever it holds: ``submission`` checks each field."""
+    return Answer(
+        status=data.get("status"),  # type: ignore[arg-type]
+        relevance=data.get("relevance"),
+        reason=data.get("reason"),
+        note=data.get("note"),
+        nonce=data.get("nonce"),  # type: ignore[arg-type]
+        active_seconds=data.get("active", 0.0),
+        elapsed_seconds=data.get("elapsed", 0.0),
+        highlighted=turn.highlight,
+    )
+
+
+def _text(data: Mapping[str, Any], name: str) -> str | None:
+    value = data.get(name)
+    return value if isinstance(value, str) else None
+
+
+async def _body(request: Request) -> Mapping[str, Any] | None:
+    """The JSON object in a request; None if there is none, or it is too long."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _LONGEST:
+            return None
+    try:
+        data = json.loads(body)
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None
