@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, case, func, or_, select, update
+from sqlalchemy import Connection, Select, and_, case, func, insert, or_, select, update
 
 from quati_pool.records import State
 from quati_pool.store import statements
@@ -32,6 +32,7 @@ from quati_pool.store.slots import (
 )
 
 LATE = 2  # skips after which a slot waits until everything else is done
+_NEXT = -1  # query_turn of a repeat; those of other slots are 0 or more
 _KEPT = 0.9  # of a lease; renewed only when less is left, or every label would update all of a person's slots
 
 _SAID = {
@@ -174,11 +175,11 @@ class Assignments:
 
     def submit(self, name: str, assignment_id: int, label: Label, lease_seconds: float) -> Submitted:
         """Writes a person's label for a slot they hold and renews their leases, so that each has at least nine tenths
-        left. ``ok`` and ``unsure`` complete the slot; ``skipped`` leaves it open, later in the queue. A label whose
-        nonce is in the store is not written again.
+        left. ``ok`` and ``unsure`` complete the slot; ``skipped`` leaves it open, later in the queue, and withdraws a
+        repeat. A label whose nonce is in the store is not written again.
 
         Raises ConflictError, and writes nothing, if the slot is done, withdrawn, gone or no longer theirs;
-        StoreError for a label of another person, pair or state, or a nonce that another label has.
+        StoreError for a label of another person, pair, phase or state, or a nonce that another label has.
         """
 
         if label.status not in (State.ok, State.unsure, State.skipped):
@@ -201,15 +202,17 @@ class Assignments:
             changed: dict[str, Any] = {"label_seq": seq, "state": "done", "line": 0}
             if label.status == State.skipped:
                 skips = slot.skips + 1
-                changed.update(state="open", skips=skips, line=int(skips >= LATE))
+                state = "withdrawn" if slot.phase == "repeat" else "open"
+                changed.update(state=state, skips=skips, line=int(skips >= LATE))
             connection.execute(statements.CHANGE_SLOT, {"changed": assignment_id, **changed})
             renewed = {"seconds": lease_seconds, "enough": lease_seconds * _KEPT}
             connection.execute(statements.RENEW_USED, {**self._of(name), **renewed})
         return Submitted(seq, again=False)
 
     def _check(self, label: Label, name: str, slot: Slot) -> None:
-        theirs = (self._collection, name, slot.query_id, slot.doc_id)
-        if (label.collection, label.labeler_id, label.query_id, label.doc_id) != theirs or label.kind != "assessor":
+        theirs = (self._collection, name, slot.query_id, slot.doc_id, slot.phase)
+        named = (label.collection, label.labeler_id, label.query_id, label.doc_id, label.phase)
+        if named != theirs or label.kind != "assessor":
             raise StoreError(
                 f"{label.labeler_id}'s label of {label.query_id} {label.doc_id} is not of slot {slot.assignment_id}; "
                 "load the page again"
@@ -287,7 +290,9 @@ class Assignments:
             if slot is None:
                 raise self._conflict("gone", assignment_id)
             self._check(retraction, name, slot)
-            if slot.state == "withdrawn" or slot.holder != name:
+            # A repeat that was put off keeps its holder and label.
+            put_off = slot.phase == "repeat" and slot.label_seq == seq
+            if (slot.state == "withdrawn" and not put_off) or slot.holder != name:
                 raise self._conflict("withdrawn" if slot.state == "withdrawn" else "taken", assignment_id)
             if slot.label_seq != seq:
                 raise self._conflict("changed", assignment_id)
@@ -306,10 +311,38 @@ class Assignments:
             connection.execute(update(assignments).where(c.assignment_id == assignment_id).values(changed))
         return new
 
+    # Repeats
+
+    def add_repeat(self, name: str, design_id: int, block: int, done: Slot) -> Slot | None:
+        """Gives a person a pair again that they have graded in the slot ``done``: a new slot of phase ``repeat``,
+        before their other open slots except undone ones. ``block``, from 1, is stored as its replicate: a person gets
+        at most one repeat per block and pair. None, and nothing is written, if they already got it, perhaps by
+        another page."""
+        c = assignments.c
+        row = {
+            "collection": self._collection, "design_id": design_id, "query_id": done.query_id, "doc_id": done.doc_id,
+            "replicate": block, "query_order": done.query_order, "state": "open", "holder": name,
+            "query_turn": _NEXT, "turn": 0, "skips": 0, "line": 0, "phase": "repeat",
+        }  # fmt: skip
+        same = or_(c.replicate == block, and_(c.query_id == done.query_id, c.doc_id == done.doc_id))
+        with self._store.writing() as connection:
+            lock_person(connection, self._collection, name)
+            got = select(c.assignment_id).where(*held_by(self._collection, name), c.phase == "repeat", same).limit(1)
+            if connection.execute(got).first() is not None:
+                return None
+            return slot_of(connection.execute(insert(assignments).values(row).returning(*SLOT)).one())
+
+    def repeats(self, name: str) -> list[Slot]:
+        """The pairs that a person got again, in any state, in this order."""
+        c = assignments.c
+        wanted = select(*SLOT).where(*held_by(self._collection, name), c.phase == "repeat").order_by(c.assignment_id)
+        with self._store.reading() as connection:
+            return [slot_of(row) for row in connection.execute(wanted)]
+
     # For leads
 
     def withdraw(self, assignment_ids: Sequence[int]) -> int:
-        """Withdraws open slots; done ones stay. Returns how many it withdrew."""
+        """Withdraws open slots; done ones stay, and repeats keep their holder. Returns how many it withdrew."""
 
         c = assignments.c
         taken = 0
@@ -319,25 +352,29 @@ class Assignments:
             for start in range(0, len(ids), _IDS_A_STATEMENT):
                 some = c.assignment_id.in_(ids[start : start + _IDS_A_STATEMENT])
                 mine = (some, looked_up(c.collection) == self._collection, c.state == "open")
-                gone = update(assignments).where(*mine).values({**NOBODYS, "state": "withdrawn"})
+                holder = case((c.phase == "repeat", c.holder), else_=None)
+                gone = update(assignments).where(*mine).values({**NOBODYS, "state": "withdrawn", "holder": holder})
                 query_ids = connection.execute(gone.returning(c.query_id)).scalars().all()
                 recount(connection, self._collection, query_ids)
                 taken += len(query_ids)
         return taken
 
     def release(self, name: str) -> int:
-        """Frees a person's open slots, including those given for good. Returns how many it freed."""
+        """Frees a person's open slots, including those given for good, and withdraws their repeats. Returns how many
+        it freed."""
 
-        theirs = (*held_by(self._collection, name), assignments.c.state == "open")
+        c = assignments.c
+        theirs = update(assignments).where(*held_by(self._collection, name), c.state == "open")
         with self._store.writing() as connection:
             lock_all(connection, self._collection)
-            freed = connection.execute(update(assignments).where(*theirs).values(NOBODYS)).rowcount
+            connection.execute(theirs.where(c.phase == "repeat").values(state="withdrawn"))
+            freed = connection.execute(theirs.values(NOBODYS)).rowcount
             rebuild(connection, self._collection)
         return freed
 
     def reopen(self, assignment_ids: Sequence[int]) -> int:
-        """Opens done slots again and keeps their labels; returns how many it opened. The person who did a slot is asked
-        again; if that person's code was revoked, the slot returns to the open queue."""
+        """Opens done slots again, except repeats, and keeps their labels; returns how many it opened. The person who
+        did a slot is asked again; if that person's code was revoked, the slot returns to the open queue."""
 
         c, a = assignments.c, assessors.c
         revoked = select(a.name).where(a.collection == self._collection, a.revoked_at.is_not(None))
@@ -347,7 +384,8 @@ class Assignments:
             lock_all(connection, self._collection)
             for start in range(0, len(ids), _IDS_A_STATEMENT):
                 some = c.assignment_id.in_(ids[start : start + _IDS_A_STATEMENT])
-                done = update(assignments).where(some, looked_up(c.collection) == self._collection, c.state == "done")
+                mine = (some, looked_up(c.collection) == self._collection, c.phase == "blind")
+                done = update(assignments).where(*mine, c.state == "done")
                 nobodys = done.where(c.holder.in_(revoked)).values({**NOBODYS, "state": "open"})
                 opened += connection.execute(nobodys).rowcount
                 again = {"state": "open", "label_seq": None, "skips": 0, "line": 0}
@@ -356,19 +394,20 @@ class Assignments:
         return opened
 
     def open_pairs(self) -> frozenset[tuple[str, str]]:
-        """The pairs (query_id, doc_id) that somebody is still to grade."""
+        """The pairs (query_id, doc_id) that somebody is still to grade for the first time."""
         a = assignments.c
-        wanted = select(a.query_id, a.doc_id).where(a.collection == self._collection, a.state == "open").distinct()
+        first = (a.collection == self._collection, a.state == "open", a.phase == "blind")
+        wanted = select(a.query_id, a.doc_id).where(*first).distinct()
         with self._store.reading() as connection:
             return frozenset((row.query_id, row.doc_id) for row in connection.execute(wanted))
 
     def progress(self) -> list[QueryProgress]:
-        """How many slots are open, done and skipped, per holder (None: no holder) and query."""
+        """How many slots are open, done and skipped, per holder (None: no holder) and query, without repeats."""
 
         return self._progress(statements.PROGRESS, {"of": self._collection})
 
     def mine(self, name: str) -> list[QueryProgress]:
-        """``progress`` of one person."""
+        """``progress`` of one person, with their repeats."""
 
         return self._progress(statements.MINE, self._of(name))
 

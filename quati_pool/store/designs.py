@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from quati_pool.store.records import Design, NewSlot, Selection
 from quati_pool.store.schema import assignments, designs, selections
 from quati_pool.store.slots import lock_all
 
+_NO_FRAME = hashlib.sha256().hexdigest()
 _DESIGN = tuple(field.name for field in fields(Design))
 _NEW_SLOT = (
     "query_id", "doc_id", "replicate", "query_order", "holder", "query_turn", "turn",
@@ -59,6 +61,25 @@ class Designs:
                     "or was given before to a person who would get it again; leave out what people have"
                 ) from error
         return design_id
+
+    def of_repeats(self, seed: int, rate: float) -> int:
+        """The design_id of the collection's one design of method ``repeats``, which selects no pairs and is stored when
+        it is first asked for, with this seed and rate (repeats per blind answer)."""
+        row = {
+            "collection": self._collection, "method": "repeats", "seed": seed, "frame_sha": _NO_FRAME,
+            "frame_pairs": 0, "strata": {}, "parameters": {"rate": rate}, "created_at": datetime.now(UTC),
+        }  # fmt: skip
+        with self._store.reading() as connection:
+            known = connection.execute(statements.REPEATS, {"of": self._collection}).scalar()
+        if known is not None:
+            return int(known)
+        with self._store.writing() as connection:
+            lock_all(connection, self._collection)
+            # Another process may have been faster.
+            known = connection.execute(statements.REPEATS, {"of": self._collection}).scalar()
+            if known is None:
+                known = connection.execute(insert(designs).values(row).returning(designs.c.design_id)).scalar_one()
+        return int(known)
 
     def _slot_rows(self, connection: Connection, slots: Iterable[NewSlot], design_id: int) -> Iterator[tuple[Any, ...]]:
         c = assignments.c

@@ -17,10 +17,10 @@ _NONCES_A_STATEMENT = 500
 
 
 def slots(store: Store, collection: str, holder: str | None = None) -> list[Slot]:
-    """All slots of a collection, including withdrawn ones, or those that ``holder`` holds or has done, in the order
-    in which they were created."""
+    """All slots of a collection, including withdrawn ones but without repeats, or those that ``holder`` holds or has
+    done, in the order in which they were created."""
     c = assignments.c
-    wanted = select(*SLOT).where(c.collection == collection).order_by(c.assignment_id)
+    wanted = select(*SLOT).where(c.collection == collection, c.phase == "blind").order_by(c.assignment_id)
     if holder is not None:
         wanted = wanted.where(c.holder == holder)
     with store.reading() as connection:
@@ -28,9 +28,9 @@ def slots(store: Store, collection: str, holder: str | None = None) -> list[Slot
 
 
 def slot_counts(store: Store, collection: str) -> dict[str, int]:
-    """The number of a collection's slots in each state."""
+    """The number of a collection's slots in each state, without repeats."""
     c = assignments.c
-    wanted = select(c.state, func.count()).where(c.collection == collection).group_by(c.state)
+    wanted = select(c.state, func.count()).where(c.collection == collection, c.phase == "blind").group_by(c.state)
     with store.reading() as connection:
         return {row[0]: row[1] for row in connection.execute(wanted)}
 
@@ -46,12 +46,12 @@ class DoneSlot(NamedTuple):
 
 
 def done_slots(store: Store, collection: str) -> list[DoneSlot]:
-    """All done slots of a collection, in the order in which they were created."""
+    """All done slots of a collection without repeats, in the order in which they were created."""
     a, label = assignments.c, labels.c
     wanted = (
         select(a.assignment_id, a.query_id, a.doc_id, label.version, label.content_sha)
         .join_from(assignments, labels, label.seq == a.label_seq)
-        .where(a.collection == collection, a.state == "done")
+        .where(a.collection == collection, a.state == "done", a.phase == "blind")
         .order_by(a.assignment_id)
     )
     with store.reading() as connection:

@@ -23,7 +23,9 @@ BatchStatus = Literal["prepared", "submitted", "collected", "abandoned"]
 Role = Literal["assessor", "lead"]
 Method = Literal["all", "random", "stratified", "queries", "imported", "random-queries", "active", "repeats", "anchors"]
 SlotState = Literal["open", "done", "withdrawn"]
+SlotPhase = Literal["blind", "repeat"]
 QuestionAction = Literal["proposed", "revised", "accepted", "sent_back", "withdrawn"]
+RemarkAction = Literal["asked", "answered", "read", "closed"]
 
 ADJUDICATED = "adjudicated"
 """The labeler_id under which leads' decisions are stored."""
@@ -284,7 +286,8 @@ class NewSlot(NamedTuple):
 class Slot(NamedTuple):
     """The current state of a slot. ``leased_until`` is in seconds since 1970 by the database's clock; if it is None
     and there is a holder, the slot is theirs for good. ``skips`` counts how often the holder chose "later";
-    ``label_seq`` is the holder's last label; ``line`` is below 0 after an undo, 1 after two or more skips, else 0."""
+    ``label_seq`` is the holder's last label; ``line`` is below 0 after an undo, 1 after two or more skips, else 0.
+    ``phase`` is that of the labels it gets: ``repeat`` if the holder has graded the pair before."""
 
     assignment_id: int
     design_id: int
@@ -300,6 +303,7 @@ class Slot(NamedTuple):
     skips: int
     line: int
     label_seq: int | None
+    phase: SlotPhase = "blind"
 
 
 class OpenQuery(NamedTuple):
@@ -331,7 +335,7 @@ class QueryProgress(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
     """A pair with a known grade that assessors do first; ``explanation`` is shown after their answer, ``by`` is
-    the lead who wrote it."""
+    the lead who wrote it. A ``gold`` pair comes among the others instead, and nothing is shown after the answer."""
 
     training_id: int
     query_id: str
@@ -340,6 +344,7 @@ class Training:
     explanation: str
     by: str
     created_at: datetime
+    gold: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -371,3 +376,19 @@ class Question(NamedTuple):
     question_id: int
     author: str
     last: QuestionEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """An event in the conversation of an assessor, ``thread``, with the leads about a pair, caused by ``by``; only
+    ``asked`` and ``answered`` have a ``text``. The store sets ``seq`` and ``created_at``."""
+
+    query_id: str
+    doc_id: str
+    thread: str
+    by: str
+    action: RemarkAction
+    text: str | None = None
+    nonce: str | None = None
+    seq: int | None = None
+    created_at: datetime | None = None

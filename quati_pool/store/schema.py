@@ -9,11 +9,13 @@
 - ``sign_in_failures``: recent wrong codes, by handle and address
 - ``designs``: how pairs were chosen for people to grade
 - ``selections``: the pairs that a design chose, with their inclusion probabilities
-- ``assignments``: slots (a slot is a pair to be graded once by one person) and their holders
+- ``assignments``: slots (a slot is a pair to be graded once by one person) and their holders; in slots of phase
+  ``repeat`` people grade a pair that they have graded before
 - ``queues``: for each query, how many pairs have a slot without a holder
-- ``training``: pairs with a known grade to practise on
+- ``training``: pairs with a known grade, to practise on or (gold) to be mixed in among the others
 - ``reveals``: the leads whom names and grades of judges and systems were revealed to, by pair
 - ``question_events``: what people wrote and decided about questions; appended, never changed
+- ``remarks``: what people asked leads about pairs, and the answers; appended, never changed
 
 The revisions under ``migrations/`` produce these tables; a test checks that. Ids compare by their bytes:
 that is SQLite's default, and COLLATE "C" on PostgreSQL. Times that decide something (how long
@@ -39,14 +41,25 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 
 from quati_pool.records import State
 from quati_pool.store.columns import AnyText, Utc
-from quati_pool.store.records import BatchStatus, Kind, Method, Phase, QuestionAction, Role, SlotState
+from quati_pool.store.records import (
+    BatchStatus,
+    Kind,
+    Method,
+    Phase,
+    QuestionAction,
+    RemarkAction,
+    Role,
+    SlotPhase,
+    SlotState,
+)
 
-HEAD = "0005"
+HEAD = "0006"
 """The newest revision; a database at this revision is opened without loading Alembic."""
 
 REVISION_TABLE = "quati_pool_revision"
@@ -257,9 +270,11 @@ assignments = Table(
     Column("skips", Integer, nullable=False),
     Column("line", _SEQ, nullable=False),
     Column("label_seq", _SEQ, ForeignKey("labels.seq", name="label_of_a_slot")),
+    Column("phase", Text, nullable=False, server_default="blind"),
     _one_of("state", SlotState),
-    # Nobody is assigned a pair twice.
-    UniqueConstraint("collection", "holder", "query_id", "doc_id", name="one_slot_a_pair"),
+    _one_of("phase", SlotPhase),
+    # Nobody is assigned a pair twice, except once more to repeat it.
+    UniqueConstraint("collection", "holder", "query_id", "doc_id", "phase", name="one_slot_a_pair"),
     # The last two columns let counts of a person's slots be answered from the index alone.
     Index(
         "slots_in_line",
@@ -300,6 +315,7 @@ training = Table(
     Column("by", _ID, nullable=False),
     Column("created_at", Utc, nullable=False),
     Column("dropped_at", Utc),
+    Column("gold", Boolean, nullable=False, server_default=false()),
     sqlite_autoincrement=True,
 )
 
@@ -334,5 +350,25 @@ question_events = Table(
     _one_of("action", QuestionAction),
     UniqueConstraint("nonce", name="one_event_a_nonce"),
     Index("events_by_question", "collection", "question_id"),
+    sqlite_autoincrement=True,
+)
+
+remarks = Table(
+    "remarks",
+    metadata,
+    Column("seq", _SEQ, primary_key=True),
+    Column("collection", _ID, nullable=False),
+    Column("query_id", _ID, nullable=False),
+    Column("doc_id", _ID, nullable=False),
+    Column("thread", _ID, nullable=False),
+    Column("by", _ID, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("text", AnyText),
+    Column("nonce", _ID),
+    Column("created_at", Utc, nullable=False),
+    _one_of("action", RemarkAction),
+    UniqueConstraint("nonce", name="one_remark_a_nonce"),
+    Index("remarks_by_thread", "collection", "thread"),
+    Index("remarks_by_pair", "collection", "query_id", "doc_id"),
     sqlite_autoincrement=True,
 )

@@ -78,6 +78,9 @@ RENEW_USED = (
 PARAMETERS = select(designs.c.design_id, designs.c.parameters).where(designs.c.collection == COLLECTION)
 """The parameters of each design."""
 
+REPEATS = select(designs.c.design_id).where(designs.c.collection == COLLECTION, designs.c.method == "repeats")
+"""The design_id of the design of repeats."""
+
 # Free pairs
 
 
@@ -89,7 +92,7 @@ def _also_free() -> ColumnElement[bool]:
     return exists(select(n.assignment_id).where(*same, n.state == "open").correlate(assignments))
 
 
-_had = (*_theirs, _also_free())
+_had = (*_theirs, _c.phase == "blind", _also_free())
 _over = (_c.collection == COLLECTION, lease_over(), not_yet(NAME), ~_also_free())
 
 QUEUES = select(queues.c.query_id, queues.c.query_order, queues.c.free).where(queues.c.collection == COLLECTION)
@@ -132,8 +135,9 @@ def progress(whose: ColumnElement[bool]) -> Select[Any]:
     )
 
 
-PROGRESS = progress(_c.collection == COLLECTION)
-"""Progress of everybody."""
+# Repeats are recognized by their design, which an index covers together with the rest.
+PROGRESS = progress(and_(_c.collection == COLLECTION, _c.design_id.not_in(REPEATS)))
+"""Progress of everybody, without repeats."""
 
 MINE = progress(and_(*_theirs))
-"""Progress of one person."""
+"""Progress of one person, with their repeats."""

@@ -1,4 +1,4 @@
-"""Training pairs: pairs with a known grade that people do first, to practise."""
+"""Training pairs: pairs with a known grade that people do first, to practise, or (gold) among the others."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class TrainingPairs:
         self._collection = collection
 
     def all(self) -> list[Training]:
-        """The training pairs, oldest first, without those that were dropped."""
+        """The training pairs, gold ones included, oldest first, without those that were dropped."""
         with self._store.reading() as connection:
             rows = connection.execute(_ALL, {"collection": self._collection})
             return [Training(**row) for row in rows.mappings()]
 
-    def add(self, query_id: str, doc_id: str, relevance: int, explanation: str, by: str) -> int:
+    def add(self, query_id: str, doc_id: str, relevance: int, explanation: str, by: str, *, gold: bool = False) -> int:
         """Adds a training pair, replacing an earlier one with the same ids; returns its training_id."""
         c = training.c
         now = datetime.now(UTC)
         row = {
             "collection": self._collection, "query_id": query_id, "doc_id": doc_id, "relevance": relevance,
-            "explanation": explanation, "by": by, "created_at": now,
+            "explanation": explanation, "by": by, "created_at": now, "gold": gold,
         }  # fmt: skip
         same = (c.collection == self._collection, c.query_id == query_id, c.doc_id == doc_id, c.dropped_at.is_(None))
         with self._store.writing() as connection:

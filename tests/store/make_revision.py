@@ -22,7 +22,18 @@ from quati_pool.store.database import Store
 from quati_pool.store.designs import Designs
 from quati_pool.store.people import People
 from quati_pool.store.questions import Questions
-from quati_pool.store.records import Attempt, Batch, BatchRequest, Design, Entry, NewSlot, QuestionEvent, Selection
+from quati_pool.store.records import (
+    Attempt,
+    Batch,
+    BatchRequest,
+    Design,
+    Entry,
+    NewSlot,
+    QuestionEvent,
+    Remark,
+    Selection,
+)
+from quati_pool.store.remarks import Remarks
 from quati_pool.store.reveals import Reveals
 from quati_pool.store.schema import HEAD
 from quati_pool.store.training import TrainingPairs
@@ -104,7 +115,18 @@ def fill_annotation(store: Store) -> None:
     slots.withdraw([third.assignment_id])
     training.drop(training.add("q1", "d9", 1, "only on topic", "bia"))
     training.add("q1", "d9", 2, "answers: NUL \x00, ação", "bia")
+    training.add("q1", "d8", 0, "", "bia", gold=True)
     Reveals(store, "pira").add("bia", [("q1", "d0"), ("q1", "d9")])
+    repeat = slots.add_repeat("ana", designs.of_repeats(7, 0.05), 1, first)
+    assert repeat is not None
+    again = label("q1", "d0", labeler_id="ana", kind="assessor", version="guide-1", nonce="again", phase="repeat")
+    slots.submit("ana", repeat.assignment_id, again, 1800)
+    remarks = Remarks(store, "pira")
+    asked_about = {"query_id": "q1", "doc_id": "d1", "thread": "ana"}
+    remarks.add(Remark(**asked_about, by="ana", action="asked", text="NUL \x00, ação?", nonce="remark"))
+    remarks.add(Remark(**asked_about, by="bia", action="answered", text="Sim."))
+    remarks.add(Remark(**asked_about, by="ana", action="read"))
+    remarks.add(Remark(**asked_about, by="bia", action="closed"))
     proposed = QuestionEvent(
         by="ana", action="proposed", query="Por quê?", narrative="Causas.", theme="mar", scope="Brasil", type="causa",
         doc_id="d1", comment="primeira", nonce="n1",
@@ -129,14 +151,27 @@ def told_of_annotation(store: Store) -> dict[str, Any]:
         for one in group:
             assert one.pop("created_at").tzinfo is not None
             one["revoked"] = one.pop("revoked_at", None) is not None
+    for one in records["training"]:
+        if not one["gold"]:  # as are all of earlier revisions
+            del one["gold"]
     return {
         **records,
         "selections": [one for design in designs.all() for one in designs.selections(design.design_id or 0)],
-        "slots": [slot._replace(leased_until=None) for n in range(1, 5) if (slot := slots.slot(n))],
+        "slots": [slot._replace(leased_until=None)[:-1] for n in range(1, 5) if (slot := slots.slot(n))],
         "last": last and [last[0].assignment_id, last[1].nonce],
         "progress": slots.progress(),
         "questions": [(one.question_id, one.author, one.last.action) for one in questions.current()],
     }
+
+
+def told_of_repeats(store: Store) -> dict[str, Any]:
+    """What a reader gets of all that revision 0006 brought, times aside."""
+    remarks = [asdict(one) for one in Remarks(store, "pira").of("ana")]
+    for one in remarks:
+        assert one.pop("created_at").tzinfo is not None
+    slots = Assignments(store, "pira")
+    labels = store.table("pira", "ana", "guide-1", ("repeat",)).to_pylist()
+    return {"remarks": remarks, "slots": slots.repeats("ana"), "labels": labels, "mine": slots.mine("ana")}
 
 
 def told(store: Store) -> dict[str, Any]:
@@ -170,6 +205,7 @@ def told(store: Store) -> dict[str, Any]:
         "annotation": told_of_annotation(store),
         "reserved": reserved,
         "reveals": sorted(Reveals(store, "pira").of("bia")),
+        "repeats": told_of_repeats(store),
     }
     plain: dict[str, Any] = json.loads(json.dumps(whole))
     return plain

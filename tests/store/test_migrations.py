@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,8 +19,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, text
 
+from quati_pool.store.assignments import Assignments
 from quati_pool.store.database import Store
 from quati_pool.store.database_url import parse_database_url
+from quati_pool.store.designs import Designs
 from quati_pool.store.engine import reading
 from quati_pool.store.schema import HEAD, REVISION_TABLE, metadata
 from quati_pool.store.upgrade import MIGRATIONS
@@ -64,7 +67,7 @@ def shape(connection: Connection) -> dict[str, Any]:
         }
     if connection.dialect.name == "sqlite":
         made = connection.execute(text("SELECT name, sql FROM sqlite_master WHERE name <> 'sqlite_sequence'"))
-        words = {name: sorted((sql or "").replace(",", " ").split()) for name, sql in made if name in tables}
+        words = {name: sorted(re.findall(r"[^\s,()]+|[()]", sql or "")) for name, sql in made if name in tables}
         return {"tables": tables, "words": words}
     collations = text(
         "SELECT table_name, column_name, collation_name FROM information_schema.columns "
@@ -92,7 +95,7 @@ def test_the_revisions_make_the_tables_of_the_schema(made_url: str, url: str, en
     assert found == expected
     assert found["tables"].keys() == {
         "labels", "attempts", "versions", "batches", "batch_requests", "assessors", "sessions", "sign_in_failures",
-        "designs", "selections", "assignments", "queues", "training", "reveals", "question_events",
+        "designs", "selections", "assignments", "queues", "training", "reveals", "question_events", "remarks",
     }  # fmt: skip
 
 
@@ -106,7 +109,7 @@ def test_ids_are_compared_by_bytes_on_postgresql(cluster: Cluster) -> None:
         ).fetchall()
     assert {column for (column,) in found} == {
         "collection", "labeler_id", "version", "query_id", "doc_id", "content_sha", "key", "batch_key", "custom_id",
-        "nonce", "name", "handle", "token_sha", "subject", "frame_sha", "stratum", "holder", "by",
+        "nonce", "name", "handle", "token_sha", "subject", "frame_sha", "stratum", "holder", "by", "thread",
     }  # fmt: skip
     cluster.drop(name)
 
@@ -114,14 +117,19 @@ def test_ids_are_compared_by_bytes_on_postgresql(cluster: Cluster) -> None:
 @pytest.fixture(params=REVISIONS)
 def kept(request: pytest.FixtureRequest, url: str, engine: str) -> tuple[str, dict[str, Any]]:
     """A copy of the database kept of a revision, and what its readers got then."""
-    if engine == "sqlite":
-        shutil.copy(FOLDER / f"{request.param}.db", url.removeprefix("sqlite:///"))
-    else:
-        cluster: Cluster = request.getfixturevalue("cluster")
-        name = url.partition("@/")[2].partition("?")[0]
-        with cluster.connect(name) as connection:
-            connection.execute((FOLDER / f"{request.param}.sql").read_bytes())
+    copy(request.param, url, request)
     return url, json.loads((FOLDER / f"{request.param}.json").read_text())
+
+
+def copy(revision: str, url: str, request: pytest.FixtureRequest) -> None:
+    """Makes ``url`` a copy of the database kept of a revision."""
+    if url.startswith("sqlite"):
+        shutil.copy(FOLDER / f"{revision}.db", url.removeprefix("sqlite:///"))
+        return
+    cluster: Cluster = request.getfixturevalue("cluster")
+    name = url.partition("@/")[2].partition("?")[0]
+    with cluster.connect(name) as connection:
+        connection.execute((FOLDER / f"{revision}.sql").read_bytes())
 
 
 def test_a_database_of_any_revision_is_read_as_it_was_written(kept: tuple[str, dict[str, Any]]) -> None:
@@ -147,6 +155,52 @@ def test_the_kept_databases_hold_what_is_written_today(store: Store) -> None:
     assert told(store) == json.loads((FOLDER / f"{HEAD}.json").read_text())
 
 
+def rows(url: str) -> dict[str, list[dict[str, Any]]]:
+    """All that is in a database, as its driver reads it, by table."""
+    engine = opened(url)
+    found = {}
+    with engine.connect() as connection:
+        for name in set(inspect(connection).get_table_names()) - {REVISION_TABLE}:
+            some = connection.execute(text(f'SELECT * FROM "{name}"')).mappings()
+            found[name] = sorted(({**row} for row in some), key=repr)
+    engine.dispose()
+    return found
+
+
+def test_revision_0006_keeps_every_row_and_gives_slots_a_phase(url: str, request: pytest.FixtureRequest) -> None:
+    """0005.db has slots that are done, put off, withdrawn and free, a selection, designs and training pairs."""
+    copy("0005", url, request)
+    before = rows(url)
+    assert [len(before[name]) for name in ("assignments", "designs", "selections", "training")] == [4, 1, 4, 2]
+    Store.open(url, Path()).close()
+    after = rows(url)
+    assert after.pop("remarks") == []
+    assert {row.pop("phase") for row in after["assignments"]} == {"blind"}
+    assert not any(row.pop("gold") for row in after["training"])
+    assert after.keys() == before.keys()
+    for name, some in before.items():
+        assert sorted(after[name], key=repr) == some, name
+
+
+def test_people_go_on_in_a_database_of_revision_0005(url: str, request: pytest.FixtureRequest) -> None:
+    copy("0005", url, request)
+    with Store.open(url, Path()) as store:
+        slots, designs = Assignments(store, "pira"), Designs(store, "pira")
+        put_off = slots.held("ana")
+        assert put_off is not None
+        assert (put_off.doc_id, put_off.skips) == ("d1", 1)
+        expired, free = slots.free("bia", "q1")
+        assert (expired, free.doc_id) == (put_off, "d3")
+        assert [one.doc_id for one in slots.claim("bia", [free.assignment_id], 1800)] == ["d3"]
+        # A second slot of a pair, which the former constraint would not have allowed.
+        graded = slots.slot(1)
+        assert graded is not None
+        repeat = slots.add_repeat("ana", designs.of_repeats(0, 0.5), 1, graded)
+        assert repeat is not None
+        assert slots.held("ana") == repeat
+        assert repeat.assignment_id == 5
+
+
 @pytest.mark.slow
 def test_an_installed_package_brings_its_migrations(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", tmp_path, ROOT]
@@ -157,6 +211,7 @@ def test_an_installed_package_brings_its_migrations(tmp_path: Path) -> None:
     script = """
 from pathlib import Path
 import quati_pool.store.upgrade as opening
+from quati_pool.store.assignments import Assignments
 from quati_pool.store.database import Store
 Store.open(None, Path()).close()
 print(opening.MIGRATIONS)
