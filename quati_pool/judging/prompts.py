@@ -7,8 +7,9 @@ them. All texts are templates: literal braces are written ``{{`` and ``}}``.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -92,8 +93,8 @@ class Prompt(Model):
 
     ``scale`` maps each grade to its meaning, which ``{scale}`` in ``system`` lists. ``user`` has ``{query}``,
     ``{passage}`` and optionally ``{narrative}``, whose paragraph is left out for a query without one; ``reask`` has
-    ``{problem}``. ``illustrations`` are further examples for people who grade on the same scale; they are never sent
-    and change neither definition nor hash.
+    ``{problem}``. ``names`` of the grades, in the prompt's language, and ``illustrations``, further examples, are for
+    people who grade on the same scale; they are never sent and change neither definition nor hash.
     """
 
     id: Line
@@ -101,6 +102,7 @@ class Prompt(Model):
     language: Line
     summary: Line
     scale: Annotated[dict[Grade, Text], AfterValidator(_two_grades)]
+    names: dict[Grade, Line] = Field(default_factory=dict)
     system: Text
     examples: list[Example | Turns] = Field(default_factory=list)
     illustrations: list[Example] = Field(default_factory=list)
@@ -133,6 +135,13 @@ class Prompt(Model):
     def sha(self) -> str:
         """The SHA-256 of the definition."""
         return digest(self.definition)
+
+    def meaning_of(self, grade: int, name: str) -> str:
+        """What a grade means, for people who see its ``name`` next to it: the scale's text, without that name, or the
+        prompt's own, if the text begins with it as in "Relevant. The passage …"."""
+        text = self.scale[grade].strip()
+        names = "|".join(map(re.escape, (self.names.get(grade, name), name)))
+        return re.sub(rf"\A(?:{names})\s*[.:–—]\s+(?=\S)", "", text, flags=re.IGNORECASE)
 
     def example_of(self, grade: int) -> Example | None:
         """An example that shows people what a grade means, from the examples or else from the illustrations."""
@@ -258,6 +267,9 @@ def _check(prompt: Prompt, reader: YamlFile) -> None:
     twice = next((key for place, key in enumerate(keys) if folded(key) in map(folded, keys[:place])), None)
     if twice:
         raise reader.error(("answer",), f"{twice!r} is named twice (case does not count); name it once")
+    if prompt.names and prompt.names.keys() != prompt.scale.keys():
+        named, graded = (", ".join(map(str, sorted(grades))) for grades in (prompt.names, prompt.scale))
+        raise reader.error(("names",), f"has the grades {named}, and scale: has {graded}; name each grade of the scale")
     checked_template(reader, ("system",), prompt.system, {"scale"})
     checked_template(reader, ("reask",), prompt.again, {"problem"}, {"problem"})
     user = checked_template(reader, ("user",), prompt.user, USER_VARIABLES, {"query", "passage"}, once=prompt.fenced)
@@ -326,6 +338,14 @@ def prompt_files(folder: Path) -> dict[str, Path]:
     if (folder / "prompts").resolve() != places[0].resolve():
         places.append(folder / "prompts")
     return {path.stem: path for place in places for path in sorted(place.glob("*.yaml"))}
+
+
+@cache
+def standard_prompt(language: str) -> Prompt | None:
+    """The prompt that comes with quati-pool for the default scale in a language (a tag such as ``pt-BR``); None if
+    there is none in that language."""
+    path = bundled("prompts") / f"quati-{language.split('-')[0].lower()}.yaml"
+    return read_prompt(path) if path.exists() else None
 
 
 def bundled_prompts() -> list[Prompt]:

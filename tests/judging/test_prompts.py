@@ -405,6 +405,17 @@ REFUSED: list[tuple[dict[str, Any], str | None, str]] = [
     ({"examples": [BARE]}, "examples.0", "the key 'reasoning' is missing; add it"),
     ({"illustrations": [BARE]}, "illustrations.0", "the key 'reasoning' is missing; add it"),
     (
+        {"names": {0: "No", 1: "Yes"}},
+        "names",
+        "has the grades 0, 1, and scale: has 0, 1, 2; name each grade of the scale",
+    ),
+    (
+        {"names": {0: "No", 1: "Yes", 3: "Very"}},
+        "names",
+        "has the grades 0, 1, 3, and scale: has 0, 1, 2; name each grade of the scale",
+    ),
+    ({"names": {0: "No", 1: "", 2: "Very"}}, "names.1", "expected one line of text"),
+    (
         {"answer": {"grade": "Mark"}},
         "examples.0.reasoning",
         "would not be shown, as answer: names no reasoning; drop this key",

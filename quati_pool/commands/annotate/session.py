@@ -24,7 +24,7 @@ from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.lines import read_bytes
 from quati_pool.judging.llm_parameters import LlmParameters
 from quati_pool.judging.pair import Pair
-from quati_pool.judging.prompts import Example, Prompt, load_prompt
+from quati_pool.judging.prompts import Example, Prompt, load_prompt, standard_prompt
 from quati_pool.labels.base import Labeler
 from quati_pool.labels.labelers import Grading, people_definition, people_version
 from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
@@ -46,7 +46,8 @@ _LONGEST_GUIDELINES = 1_000_000
 
 @dataclass(frozen=True)
 class GradeMeaning:
-    """A grade as people see it; ``meaning`` and ``example`` are None if no prompt has them."""
+    """A grade as people see it; ``meaning``, which does not repeat the name, and ``example`` are None if no prompt has
+    them."""
 
     grade: int
     name: str
@@ -86,7 +87,7 @@ class AnnotationSession:
         self.questions = Questions(store, config.name)
         self.reveals = Reveals(store, config.name)
         self.prompt = _prompt(config)
-        self.scale = _scale(config, self.prompt)
+        self.scale = self.scale_in(config.annotation.language)
         self.version = people_version(config)
         self.similar_passages = SimilarPassages()
         self._pool_view = CurrentPoolView(config, say)
@@ -169,6 +170,15 @@ class AnnotationSession:
         reveal = self.config.annotation.reveal
         return None if reveal is None else self.grading.labeler(reveal)
 
+    def scale_in(self, language: str | None) -> list[GradeMeaning]:
+        """The scale as people see it whose pages are in ``language`` (None: English), in ascending order.
+
+        Names are those of ``grades:`` in ``pool.yaml`` if it is set, else the prompt's, in the prompt's language;
+        meanings and examples are the prompt's. For the default scale without a prompt, all three are those of the
+        bundled prompt ``quati-<language>``.
+        """
+        return _scale(self.config, self.prompt, language or "en")
+
     @property
     def lease(self) -> float:
         """Seconds for which a person holds a pair from the open queue."""
@@ -232,12 +242,18 @@ def _prompt(config: PoolConfig) -> Prompt | None:
     return prompt
 
 
-def _scale(config: PoolConfig, prompt: Prompt | None) -> list[GradeMeaning]:
+def _scale(config: PoolConfig, prompt: Prompt | None, language: str) -> list[GradeMeaning]:
+    grades = sorted(config.grades)
+    names: Mapping[int, str] = config.grades
+    if "grades" not in config.model_fields_set:
+        standard = standard_prompt(language if prompt is None else prompt.language)
+        prompt = prompt or standard
+        names = (prompt and prompt.names) or (standard and standard.names) or names
     if prompt is None:
-        return [GradeMeaning(grade, config.grades[grade]) for grade in sorted(config.grades)]
+        return [GradeMeaning(grade, names[grade]) for grade in grades]
     return [
-        GradeMeaning(grade, config.grades[grade], prompt.scale[grade].strip(), prompt.example_of(grade))
-        for grade in sorted(config.grades)
+        GradeMeaning(grade, names[grade], prompt.meaning_of(grade, names[grade]), prompt.example_of(grade))
+        for grade in grades
     ]
 
 

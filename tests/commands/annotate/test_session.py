@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.commands.annotate.session import AnnotationSession, GradeMeaning
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.judging.prompts import load_prompt
 from quati_pool.labels.labelers import people_definition
@@ -16,24 +17,89 @@ from tests.commands.annotate.people_at_work import collection
 GPT: dict[str, Any] = {"model": "gpt-4o-2024-11-20", "prompt": "quati-pt"}
 
 
-def test_people_see_the_scale_of_the_first_judge_that_has_a_prompt(tmp_path: Path) -> None:
+# The first sentences of the scales of quati-en, quati-es and quati-pt.
+NAMES = {
+    "en": ["Irrelevant", "Relevant", "Highly relevant", "Perfectly relevant"],
+    "es": ["Irrelevante", "Relevante", "Muy relevante", "Perfectamente relevante"],
+    "pt": ["Irrelevante", "Relevante", "Muito relevante", "Perfeitamente relevante"],
+}
+# Of people, and of judges that ask a model with a bundled prompt, computed at commit a77e60f: a grade that was stored
+# under these is read under these only.
+PEOPLE = "c279e0af9d79b86fa93030657f42df1c30ec88ff290bba40683b4f4ca5e692aa"
+JUDGES = {
+    "quati-pt": "77be334468bc04cd367f813322e6c705624bf35bdd353267395627780e2a5444",
+    "quati-en": "45e690965dfcab8224ddfdf8dff9d95c4ead6c076cc1b04bf166dceb82df25c6",
+    "quati-es": "4b9c6c502388af38394f6e860191150d9776d0d5a33b43855f09bb9f5a5e406b",
+    "umbrela-style-en": "89115bbfe94d119cc85f6d44c5ac77f02d85f442fbd13a38bbadcbf66d6d32fd",
+}
+
+
+def test_grades_that_were_stored_before_prompts_had_names_are_current(tmp_path: Path) -> None:
+    with AnnotationSession.open(
+        collection(tmp_path, judges={name: {**GPT, "prompt": name} for name in JUDGES})
+    ) as session:
+        assert session.version == PEOPLE
+        assert {name: session.grading.labeler(name).version for name in JUDGES} == JUDGES
+
+
+def names(scale: Sequence[GradeMeaning]) -> list[str]:
+    assert [found.grade for found in scale] == list(range(len(scale)))
+    return [found.name for found in scale]
+
+
+def test_people_see_the_scale_of_the_first_judge_that_has_a_prompt_in_its_language(tmp_path: Path) -> None:
     judges = {"lexical": {"judge": "lexical"}, "gpt-4o": GPT, "other": {**GPT, "prompt": "umbrela-en"}}
     prompt = load_prompt("quati-pt")
-    with AnnotationSession.open(collection(tmp_path, judges=judges)) as session:
-        assert [(found.grade, found.name) for found in session.scale] == [
-            (0, "Irrelevant"), (1, "Relevant"), (2, "Highly relevant"), (3, "Perfectly relevant"),
-        ]  # fmt: skip
+    with AnnotationSession.open(collection(tmp_path, judges=judges, annotation={"language": "en"})) as session:
+        assert names(session.scale) == NAMES["pt"]
+        assert session.scale == session.scale_in("es"), "the passages' language is the prompt's, whatever the page's"
         for found in session.scale:
-            assert found.meaning == prompt.scale[found.grade].strip()
+            assert f"{found.name}. {found.meaning}" == prompt.scale[found.grade].strip()
+            assert found.example == prompt.example_of(found.grade)
             assert found.example is not None
-            assert found.example.grade == found.grade
 
 
-def test_without_a_prompt_there_are_the_grades_names_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize("language", [None, "en", "es", "pt"])
+def test_without_a_prompt_the_default_scale_is_explained_in_the_page_s_language(
+    tmp_path: Path, language: str | None
+) -> None:
+    with AnnotationSession.open(collection(tmp_path, annotation={"language": language})) as session:
+        prompt = load_prompt(f"quati-{language or 'en'}")
+        assert session.prompt is None
+        assert session.scale == session.scale_in(language)
+        assert names(session.scale) == NAMES[language or "en"]
+        for found in session.scale:
+            assert f"{found.name}. {found.meaning}" == prompt.scale[found.grade].strip()
+            assert found.example == prompt.example_of(found.grade)
+        assert {other: names(session.scale_in(other)) for other in NAMES} == NAMES
+
+
+def test_the_names_that_pool_yaml_sets_are_the_users_own(tmp_path: Path) -> None:
+    own = {0: "fora", 1: "assunto", 2: "responde", 3: "responde bem"}
+    with AnnotationSession.open(collection(tmp_path, grades=own)) as session:
+        assert names(session.scale) == list(own.values())
+        # What the user means by them is not known.
+        assert {(found.meaning, found.example) for found in session.scale} == {(None, None)}
+    with AnnotationSession.open(collection(tmp_path, grades=own, annotation={"prompt": "quati-pt"})) as session:
+        assert names(session.scale) == list(own.values())
+        assert session.scale[0].meaning == "A passagem não trata do assunto da pergunta."
+
+
+@pytest.mark.parametrize(("language", "expected"), [("es-MX", NAMES["es"]), ("en", NAMES["en"]), ("fr", NAMES["en"])])
+def test_a_prompt_that_names_no_grades_has_the_names_of_its_language(
+    tmp_path: Path, language: str, expected: list[str]
+) -> None:
+    text = load_prompt("umbrela-style-en").path.read_text(encoding="utf-8")
+    text = text.replace("id: umbrela-style-en", "id: own").replace("language: en", f"language: {language}")
+    path = collection(tmp_path, annotation={"prompt": "own.yaml", "language": "pt"})
+    (tmp_path / "own.yaml").write_text(text, encoding="utf-8")
+    with AnnotationSession.open(path) as session:
+        assert names(session.scale) == expected
+
+
+def test_another_scale_without_a_prompt_has_names_only(tmp_path: Path) -> None:
     with AnnotationSession.open(collection(tmp_path, grades={0: "no", 1: "yes"})) as session:
-        assert [(found.grade, found.name, found.meaning, found.example) for found in session.scale] == [
-            (0, "no", None, None), (1, "yes", None, None),
-        ]  # fmt: skip
+        assert session.scale_in("pt") == [GradeMeaning(0, "no"), GradeMeaning(1, "yes")]
 
 
 def test_a_prompt_of_another_scale_is_refused_in_one_line(tmp_path: Path) -> None:
