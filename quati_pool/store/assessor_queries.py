@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import func, select, update
 
 from quati_pool.store.clock import database_now
 from quati_pool.store.database import Store
-from quati_pool.store.records import Submitted
-from quati_pool.store.schema import assignments
+from quati_pool.store.label_resolution import resolved
+from quati_pool.store.records import CurrentLabel, Submitted
+from quati_pool.store.rows import KEY, RESOLVING, current_of
+from quati_pool.store.schema import assignments, labels
 from quati_pool.store.slots import lock_person
 from quati_pool.store.statements import OWN_STATES, SEQ_OF_NONCE
 
@@ -37,6 +41,41 @@ def own_loads(store: Store, collection: str, name: str) -> dict[int, int]:
     wanted = select(a.design_id, func.count().label("slots")).where(*mine).group_by(a.design_id)
     with store.reading() as connection:
         return {row.design_id: row.slots for row in connection.execute(wanted)}
+
+
+class GivenLabel(NamedTuple):
+    """A person's label, their note with it, and when it was given (UTC)."""
+
+    label: CurrentLabel
+    note: str | None
+    created_at: datetime
+
+
+def labels_given(
+    store: Store, collection: str, name: str, version: str, query_id: str | None = None
+) -> list[GivenLabel]:
+    """A person's blind labels under a version that were not replaced, of all queries or of one, in order of seq."""
+    c = labels.c
+    mine = (c.collection == collection, c.labeler_id == name, c.version == version, c.phase == "blind")
+    wanted = select(*RESOLVING, c.rationale, c.created_at).where(*mine).order_by(c.seq)
+    if query_id is not None:
+        wanted = wanted.where(c.query_id == query_id)
+    with store.reading() as connection:
+        rows = resolved(connection.execute(wanted).all(), KEY)
+    given = [GivenLabel(current_of(row), row.rationale, row.created_at) for row in rows]
+    return sorted(given, key=lambda one: one.label.seq)
+
+
+def own_slots(store: Store, collection: str, name: str, query_id: str | None = None) -> dict[tuple[str, str], str]:
+    """The state (``open`` or ``done``) of each pair (query_id, doc_id) that a person holds or has done for the first
+    time, of all queries or of one."""
+    a = assignments.c
+    mine = (a.collection == collection, a.holder == name, a.phase == "blind")
+    wanted = select(a.query_id, a.doc_id, a.state).where(*mine)
+    if query_id is not None:
+        wanted = wanted.where(a.query_id == query_id)
+    with store.reading() as connection:
+        return {(row.query_id, row.doc_id): row.state for row in connection.execute(wanted)}
 
 
 def renew(store: Store, collection: str, name: str, seconds: float) -> int:

@@ -271,8 +271,9 @@ class Assignments:
         return slot, label_of(given)
 
     def undo(self, name: str, assignment_id: int, seq: int, retraction: Label, lease_seconds: float = 1800.0) -> int:
-        """Writes the retraction of the label ``seq`` and returns the retraction's seq. The slot is open again, first
-        in the queue, with its previous number of skips. A retraction whose nonce is in the store is not written again.
+        """Writes the retraction of the label ``seq``, or of its last change, and returns the retraction's seq. The slot
+        is open again, first in the queue, with its previous number of skips. A retraction whose nonce is in the store
+        is not written again.
 
         Raises ConflictError, and writes nothing, if ``seq`` is no longer the slot's label.
         """
@@ -296,11 +297,11 @@ class Assignments:
                 raise self._conflict("withdrawn" if slot.state == "withdrawn" else "taken", assignment_id)
             if slot.label_seq != seq:
                 raise self._conflict("changed", assignment_id)
-            given = label_of(connection.execute(select(labels).where(labels.c.seq == seq)).mappings().one())
+            given = self._newest(connection, slot)
             # It retracts exactly that label, even if the guidelines or the passage have changed since.
             back = replace(
                 retraction, assignment_id=assignment_id, version=given.version, content_sha=given.content_sha,
-                phase=given.phase, sample=given.sample,
+                phase=given.phase, sample=given.sample, extra={**retraction.extra, "retracts": given.seq},
             )  # fmt: skip
             [new] = write(connection, [Entry(label=back)])
             changed: dict[str, Any] = {"state": "open", "label_seq": None, "line": -new}
@@ -310,6 +311,18 @@ class Assignments:
                 changed["leased_until"] = database_now() + lease_seconds
             connection.execute(update(assignments).where(c.assignment_id == assignment_id).values(changed))
         return new
+
+    def _newest(self, connection: Connection, slot: Slot) -> Label:
+        """The last label of a slot's holder for it: the slot's own, or the last change of it."""
+        c = labels.c
+        own = label_of(connection.execute(select(labels).where(c.seq == slot.label_seq)).mappings().one())
+        same = (
+            c.collection == own.collection, c.labeler_id == own.labeler_id, c.version == own.version,
+            c.query_id == own.query_id, c.doc_id == own.doc_id, c.phase == own.phase,
+            c.assignment_id == slot.assignment_id,
+        )  # fmt: skip
+        newest = select(labels).where(*same).order_by(c.seq.desc()).limit(1)
+        return label_of(connection.execute(newest).mappings().one())
 
     # Repeats
 

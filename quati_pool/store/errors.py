@@ -13,11 +13,13 @@ class ConflictError(StoreError):
     """The state that the caller saw has changed since, and nothing was written.
 
     ``reason`` is ``done`` (already graded), ``taken`` (no longer this person's), ``withdrawn`` (by a lead),
-    ``gone`` (does not exist), or ``changed`` (something newer was written in between).
+    ``gone`` (does not exist), or ``changed`` (something newer was written in between). ``count`` is how many pairs
+    this concerns.
     """
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, count: int = 1) -> None:
         self.reason = reason
+        self.count = count
         super().__init__(message)
 
 
