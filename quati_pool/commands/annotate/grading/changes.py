@@ -88,11 +88,13 @@ def _change(
     if answer.status == State.skipped:
         raise AnswerError("a label is changed to a grade, or to a reason for having none; choose one")
     nonces = {one: f"change:{one.seq}:{person.name}:{answer.nonce}" for one in seen}
-    if known := known_changes(session.store, nonces.values(), answer.status, answer.relevance):
-        return known
     current = {}
-    if has_query(session, query_id):
-        current = {doc_id: own for (_, doc_id), own in current_own(session, person, query_id).items()}
+    # One state of the store: the same changes may be written by another request right now.
+    with session.store.snapshot():
+        if known := known_changes(session.store, nonces.values(), answer.status, answer.relevance):
+            return known
+        if has_query(session, query_id):
+            current = {doc_id: own for (_, doc_id), own in current_own(session, person, query_id).items()}
     stale = sum(not _is_current(current.get(one.doc_id), one) for one in seen)
     if stale:
         raise ConflictError("changed", f"{stale} of {len(seen)} labels have changed since; look at them again", stale)

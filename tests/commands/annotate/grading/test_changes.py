@@ -331,7 +331,8 @@ def test_nobody_changes_another_persons_labels(session: AnnotationSession) -> No
     "forged",
     [
         {"query_id": "q9"}, {"query_id": "\ud800"}, {"query_id": "q0\x00"}, {"query_id": "x" * 10**6},
-        {"query_id": None}, {"query_id": ["q0"]}, {"doc_id": "d9"}, {"doc_id": "\ud800"}, {"doc_id": 0}, {"doc_id": ["d0"]},
+        {"query_id": None}, {"query_id": ["q0"]}, {"doc_id": "d9"}, {"doc_id": "\ud800"}, {"doc_id": 0},
+        {"doc_id": ["d0"]},
         {"content_sha": ""}, {"content_sha": "0" * 64}, {"content_sha": None}, {"seq": 0}, {"seq": -1},
         {"seq": 10**30}, {"seq": True}, {"seq": "1 OR 1=1"}, {"seq": None}, {"seq": 1.0},
     ],
