@@ -24,6 +24,8 @@ from annotator_app import error_notices, words
 from annotator_app.context import COOKIE
 from annotator_app.grading_view import GradingView
 from annotator_app.sign_in import same_origin
+from quati_pool.annotation.highlight import Span
+from quati_pool.annotation.sentences import sentences
 from quati_pool.commands.annotate.access import set_preference
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.grading import next_item, submission
@@ -91,6 +93,7 @@ class _Turn:
             "notice": str(notice or ""),
             "feedback": "",
         }
+        evidence = self.session.config.annotation.evidence
         if item is None:
             return {**shown, "pair": str(self.view.end(done)), "undoable": done.done > 0}
         return {
@@ -98,7 +101,15 @@ class _Turn:
             "item": _reference(item),
             "sha": item.content_sha,
             "pair": str(self.view.pair(item, self.highlight)),
+            "evidence": evidence,
+            "sentences": [] if evidence == "off" else sentences(item.text),
         }
+
+    def refused(self, error: AnswerError) -> dict[str, Any]:
+        """What to say about an answer that was not stored; everything else on the page stays."""
+        known = error.reason is not None
+        notice = self.view.notice(str(error.reason), "warning") if known else error_notices.notice_box(str(error))
+        return {"notice": str(notice)}
 
     def item(self, data: Mapping[str, Any]) -> Item:
         """The item of a reference. Raises ConflictError if it is no longer there."""
@@ -137,7 +148,9 @@ def _answer(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
         outcome = submission.submit(turn.session, turn.token, turn.item(data), answer)
     except ConflictError as error:
         return turn.next(view.notice(f"conflict_{error.reason}", "warning"))
-    except (AnswerError, ForbiddenError) as error:
+    except AnswerError as error:
+        return turn.refused(error)
+    except ForbiddenError as error:
         return turn.next(error_notices.notice_box(str(error)))
     # The page called it not stored meanwhile.
     notice = view.notice("stored_now", "good") if data.get("late") is True else Markup("")
@@ -156,7 +169,9 @@ def _second(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
         submission.second_label(turn.session, turn.token, turn.item(data), answer)
     except ConflictError as error:
         return turn.next(turn.view.notice(f"conflict_{error.reason}", "warning"))
-    except (AnswerError, ForbiddenError) as error:
+    except AnswerError as error:
+        return turn.refused(error)
+    except ForbiddenError as error:
         return turn.next(error_notices.notice_box(str(error)))
     return turn.next(turn.view.notice("stored_now", "good") if data.get("late") is True else None)
 
@@ -224,7 +239,14 @@ def _answer_of(turn: _Turn, data: Mapping[str, Any]) -> Answer:
         active_seconds=data.get("active", 0.0),
         elapsed_seconds=data.get("elapsed", 0.0),
         highlighted=turn.highlight,
+        evidence=_spans(data.get("evidence")),
     )
+
+
+def _spans(value: object) -> Any:
+    """Pairs of numbers as spans; anything else as it is, for ``submission`` to refuse."""
+    pairs = isinstance(value, list) and all(isinstance(one, list) and len(one) == 2 for one in value)
+    return [Span(*one) for one in value] if isinstance(value, list) and pairs else () if value is None else value
 
 
 def _text(data: Mapping[str, Any], name: str) -> str | None:

@@ -21,7 +21,7 @@ from quati_pool.commands.annotate.session import AnnotationSession, GradeMeaning
 from quati_pool.store.records import Training
 
 _START = 90
-_SAID_BY_THE_SCRIPT = ("chosen", "not_stored", "too_quick", "note_needed")
+_SAID_BY_THE_SCRIPT = ("chosen", "not_stored", "too_quick", "note_needed", "evidence_needed", "evidence_keys")
 
 
 class GradingView:
@@ -30,7 +30,7 @@ class GradingView:
     def __init__(self, session: AnnotationSession, voice: Voice) -> None:
         self._session = session
         self._voice = voice
-        self.scale: Sequence[GradeMeaning] = session.scale
+        self.scale: Sequence[GradeMeaning] = session.scale_in(voice.language)
 
     def _say(self, key: str, **values: object) -> str:
         return self._voice.say(f"annotate.{key}", **values)
@@ -74,11 +74,16 @@ class GradingView:
             self._button("later", self._say("later"), "s", stages="ask"),
             self._button("cannot", self._say("cannot"), "x", stages="ask"),
             self._button("cannot", self._say("back"), "x", stages="reasons"),
+            self._button("more", self._say("more"), None, stages="ask reasons reveal practice end"),
+        ]
+        folded = [
             self._button("note", self._say("note"), "n", stages="ask reasons reveal"),
             self._button("highlight", self._say("highlight_on"), "h", stages="ask reasons", value="on"),
             self._button("highlight", self._say("highlight_off"), "h", stages="ask reasons", value="off"),
             self._button("guide", self._say("guide"), "?", stages="ask reasons reveal practice end"),
         ]
+        if self._session.config.annotation.evidence != "off":
+            folded.insert(1, self._button("evidence", self._say("evidence"), "e", stages="ask"))
         return html.fill(
             '<div class="bar" data-highlight="{highlight}">{note}'
             '<p class="quiet" data-stages="reasons">{why}</p>'
@@ -86,7 +91,7 @@ class GradingView:
             '<div class="grades" data-stages="reasons">{reasons}</div>'
             '<div class="grades" data-stages="practice">{go_on}</div>'
             '<div class="grades" data-stages="end">{again}</div>'
-            '<div class="moves">{keep}{moves}</div></div>',
+            '<div class="moves">{keep}{moves}<span class="folded">{folded}</span></div></div>',
             highlight="on" if highlight else "off",
             note=note,
             why=self._say("why"),
@@ -96,6 +101,7 @@ class GradingView:
             again=self._button("go_on", self._say("look_again"), "g", primary=True),
             keep=self._button("go_on", self._say("keep"), "g", stages="reveal"),
             moves=html.join(moves),
+            folded=html.join(folded),
         )
 
     def _button(
@@ -216,7 +222,11 @@ class GradingView:
 
     def stored(self, answer: Answer) -> str:
         """What was stored, in a sentence."""
-        return self._say("stored", grade=self.answer_name(answer))
+        if answer.status == "skipped":
+            return self._say("stored_later")
+        if answer.status == "unsure":
+            return self._say("stored_reason", reason=self._say(f"reason.{answer.reason}").lower())
+        return self._say("stored", grade=self.grade_name(answer.relevance))
 
     def notice(self, key: str, kind: str = "info") -> Markup:
         """A message in a box; ``kind`` is info, good or warning."""

@@ -63,7 +63,8 @@ def marked(raw: str, spans: Sequence[Span] = ()) -> Markup:
                 coming.pop()
             inside = bool(coming) and coming[-1].start <= at
             edge = end if not coming else min(end, coming[-1].end if inside else coming[-1].start)
-            piece = escape(raw[at:edge])
+            # Browsers read a carriage return before a line feed away, unless it is written so; offsets would shift.
+            piece = escape(raw[at:edge]).replace("\r", Markup("&#13;"))
             parts.append(Markup("<mark>") + piece + Markup("</mark>") if inside else piece)
             at = edge
     return Markup("").join(parts)

@@ -84,6 +84,8 @@
   function stage(name) {
     desk.dataset.stage = name;
     for (const part of desk.querySelectorAll("[data-stages]")) part.hidden = !part.dataset.stages.split(" ").includes(name);
+    for (const switched of desk.querySelectorAll("[data-do=highlight]"))
+      switched.hidden ||= switched.dataset.value === place("bar").dataset.highlight;
   }
 
   function show(view) {
@@ -107,11 +109,14 @@
       shown = { stage: view.stage };
       return stage(view.stage);
     }
+    if (!view.stage) return; // the answer was refused: it can be changed
     const another = view.pair !== undefined;
     shown = { ...shown, ...view, since: performance.now() };
     if (another) {
       note().value = "";
       open_note(false);
+      forget_evidence();
+      paint();
       document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
     }
     clock = new Clock(desk.idle);
@@ -119,6 +124,125 @@
     if (view.stage === "end" && !view.undoable) desk.querySelector("[data-do=undo]").hidden = true;
     if (view.stage === "end") delete desk.dataset.item;
     else desk.dataset.item = view.nonce;
+  }
+
+  // Evidence: spans of the passage, in Unicode code points, as the server counts
+
+  let spans = [];
+  let sentence = -1; // the one that keys would mark, -1 while none is chosen
+  let picked = null; // what is selected in the passage
+  let untouched = null; // the passage without spans; as nodes, since HTML that is parsed twice loses line ends
+
+  const passage = () => desk?.querySelector(".pair .passage");
+  const points = (text) => [...text].length;
+  const units = (text, count) => [...text].slice(0, count).join("").length;
+  const atomic = (node) => node.nodeType === Node.ELEMENT_NODE && node.classList.contains("hidden-character");
+
+  // The text nodes below ``node``, and the marks that each stand for one character.
+  function* pieces(node) {
+    for (const child of [...node.childNodes]) {
+      if (child.nodeType === Node.TEXT_NODE || atomic(child)) yield child;
+      else yield* pieces(child);
+    }
+  }
+  const size = (piece) => (atomic(piece) ? 1 : points(piece.data));
+
+  function offset(node, at) {
+    const before = document.createRange();
+    before.setStart(passage(), 0);
+    before.setEnd(node, at);
+    return [...pieces(before.cloneContents())].reduce((sum, piece) => sum + size(piece), 0);
+  }
+
+  function wrap(start, end, name, number) {
+    let at = 0;
+    for (const piece of pieces(passage())) {
+      const length = size(piece);
+      const [from, to] = [Math.max(start - at, 0), Math.min(end - at, length)];
+      at += length;
+      if (from >= to) continue;
+      const mark = document.createElement("mark");
+      mark.className = name;
+      mark.dataset.span = number;
+      let inside = piece;
+      if (!atomic(piece)) {
+        const [first, last] = [units(piece.data, from), units(piece.data, to)];
+        inside = piece.splitText(first);
+        inside.splitText(last - first);
+      }
+      inside.replaceWith(mark);
+      mark.append(inside);
+    }
+  }
+
+  function paint() {
+    if (!passage()) return;
+    passage().replaceChildren(...untouched.cloneNode(true).childNodes);
+    spans.forEach(([start, end], number) => wrap(start, end, "evidence", number));
+    if (sentence >= 0) {
+      wrap(...shown.sentences[sentence], "sentence", sentence);
+      passage().querySelector("mark.sentence")?.scrollIntoView({ block: "nearest" });
+    }
+    desk.querySelector("[data-do=evidence]")?.classList.toggle("primary", picked !== null || sentence >= 0);
+  }
+
+  function support(start, end) {
+    const [within, apart] = [[[start, end]], []];
+    for (const span of spans) (span[0] <= end && start <= span[1] ? within : apart).push(span);
+    const merged = [Math.min(...within.map((span) => span[0])), Math.max(...within.map((span) => span[1]))];
+    spans = [...apart, merged].sort((one, other) => one[0] - other[0]);
+  }
+
+  function toggle(number) {
+    const [start, end] = shown.sentences[number];
+    const known = spans.findIndex((span) => span[0] <= start && end <= span[1]);
+    if (known >= 0) spans.splice(known, 1);
+    else support(start, end);
+  }
+
+  function pick() {
+    const selection = document.getSelection();
+    const inside = passage()?.contains(selection.anchorNode) && passage().contains(selection.focusNode);
+    if (!inside || shown.stage !== "ask" || shown.evidence === "off") return;
+    const range = selection.getRangeAt(0);
+    const found = [
+      offset(range.startContainer, range.startOffset),
+      offset(range.endContainer, range.endOffset),
+    ];
+    picked = found[0] < found[1] ? found : null;
+    desk.querySelector("[data-do=evidence]").classList.toggle("primary", picked !== null || sentence >= 0);
+  }
+  document.addEventListener("selectionchange", pick);
+
+  // A click on marked words takes the mark away; while sentences are marked, a click marks the one under it.
+  function clicked(event) {
+    if (picked || !passage()?.contains(event.target) || shown.stage !== "ask") return;
+    const known = event.target.closest("mark.evidence");
+    const under = document.caretPositionFromPoint?.(event.clientX, event.clientY);
+    if (sentence >= 0 && under && passage().contains(under.offsetNode)) {
+      const at = offset(under.offsetNode, under.offset);
+      const number = shown.sentences.findIndex(([start, end]) => start <= at && at <= end);
+      if (number >= 0) toggle((sentence = number));
+    } else if (known) spans.splice(Number(known.dataset.span), 1);
+    else return;
+    paint();
+  }
+
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
+  // Whether a key was for the sentences.
+  function sentences(key) {
+    if (sentence < 0 || shown.stage !== "ask") return false;
+    if (key in steps) sentence = Math.min(Math.max(sentence + steps[key], 0), shown.sentences.length - 1);
+    else if (key === " " || key === "Enter") toggle(sentence);
+    else if (key === "Escape") sentence = -1;
+    else return false;
+    paint();
+    return true;
+  }
+
+  function forget_evidence() {
+    [spans, sentence, picked, untouched] = [[], -1, null, passage()?.cloneNode(true)];
   }
 
   function open_note(opened) {
@@ -139,11 +263,33 @@
     const step = shown.stage === "reveal" ? "second" : "answer";
     const { item, sha, nonce } = shown;
     const times = { active: clock.active, elapsed: clock.elapsed };
-    return ask(step, { item, sha, nonce, note: note().value || null, ...times, ...fields }, chosen);
+    const evidence = fields.status === "skipped" ? [] : spans;
+    return ask(step, { item, sha, nonce, note: note().value || null, evidence, ...times, ...fields }, chosen);
   }
 
   const acts = {
-    grade: (value, text) => early() || answer({ status: "ok", relevance: Number(value) }, `${value} ${text}`),
+    grade: (value, text) => {
+      if (early()) return;
+      const lowest = desk.querySelector("[data-do=grade]").dataset.value;
+      if (shown.evidence === "required" && !spans.length && value !== lowest) {
+        acts.evidence();
+        return say(words.evidence_needed);
+      }
+      answer({ status: "ok", relevance: Number(value) }, `${value} ${text}`);
+    },
+    evidence: () => {
+      pick();
+      if (picked) {
+        support(...picked);
+        picked = null;
+        document.getSelection().removeAllRanges();
+      } else {
+        sentence = sentence < 0 && shown.sentences.length ? 0 : -1;
+        if (sentence >= 0) say(words.evidence_keys);
+      }
+      paint();
+    },
+    more: () => place("bar").classList.toggle("unfolded"),
     later: (_, text) => early() || answer({ status: "skipped" }, text),
     cannot: () => {
       place("said").replaceChildren();
@@ -163,9 +309,13 @@
     highlight: async (value) => {
       const on = value === "on";
       place("bar").dataset.highlight = value;
+      stage(shown.stage);
       const { item, sha } = shown;
       const reply = await send("highlight", { on, item, sha }).catch(() => null);
-      if (reply?.drawn && shown.item === item) place("pair-place").innerHTML = reply.drawn;
+      if (!reply?.drawn || shown.item !== item) return;
+      place("pair-place").innerHTML = reply.drawn;
+      untouched = passage().cloneNode(true);
+      paint();
     },
     guide: () => guide().showModal(),
     "close-guide": () => guide().close(),
@@ -173,7 +323,11 @@
 
   function pressed(event) {
     const button = event.target.closest("button[data-do]");
-    if (!button || (busy && !button.dataset.do.includes("guide"))) return;
+    if (!button) {
+      event.target.closest(".query")?.classList.toggle("unfolded");
+      return clicked(event);
+    }
+    if (busy && !button.dataset.do.includes("guide")) return;
     mark();
     acts[button.dataset.do](button.dataset.value, button.querySelector("span")?.textContent ?? "");
   }
@@ -189,9 +343,13 @@
       if (event.key === "?" && !writing(event.target)) guide().close();
       return;
     }
-    if (writing(event.target) || event.repeat || event.key.length !== 1) return;
+    if (writing(event.target)) return;
+    const pressing = event.target.closest?.("button, a, summary") && [" ", "Enter"].includes(event.key);
+    if (!pressing && sentences(event.key)) return event.preventDefault();
+    if (event.repeat || event.key.length !== 1) return;
     const key = event.key.toLowerCase();
-    const button = [...desk.querySelectorAll(`button[data-key="${CSS.escape(key)}"]`)].find((one) => one.checkVisibility());
+    // Those that are folded away on a small screen have their keys all the same.
+    const button = [...desk.querySelectorAll(`button[data-key="${CSS.escape(key)}"]`)].find((one) => !one.closest("[hidden]"));
     if (!button) return;
     event.preventDefault();
     button.click();
