@@ -35,6 +35,7 @@ from quati_pool.store.designs import Designs
 from quati_pool.store.people import People
 from quati_pool.store.questions import Questions
 from quati_pool.store.records import Role
+from quati_pool.store.remarks import Remarks
 from quati_pool.store.reveals import Reveals
 from quati_pool.store.training import TrainingPairs
 
@@ -86,6 +87,7 @@ class AnnotationSession:
         self.training = TrainingPairs(store, config.name)
         self.questions = Questions(store, config.name)
         self.reveals = Reveals(store, config.name)
+        self.remarks = Remarks(store, config.name)
         self.prompt = _prompt(config)
         self.scale = self.scale_in(config.annotation.language)
         self.version = people_version(config)
