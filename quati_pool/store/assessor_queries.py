@@ -12,7 +12,7 @@ from quati_pool.store.clock import database_now
 from quati_pool.store.database import Store
 from quati_pool.store.label_resolution import resolved
 from quati_pool.store.records import CurrentLabel, Submitted
-from quati_pool.store.rows import KEY, RESOLVING, current_of
+from quati_pool.store.rows import KEY, RESOLVING, current_of, of_version
 from quati_pool.store.schema import assignments, labels
 from quati_pool.store.slots import lock_person
 from quati_pool.store.statements import OWN_STATES, SEQ_OF_NONCE
@@ -64,6 +64,30 @@ def labels_given(
         rows = resolved(connection.execute(wanted).all(), KEY)
     given = [GivenLabel(current_of(row), row.rationale, row.created_at) for row in rows]
     return sorted(given, key=lambda one: one.label.seq)
+
+
+def last_labels(store: Store, collection: str, name: str, most: int) -> list[CurrentLabel]:
+    """The last labels, newest first, with which a person completed slots of the first time."""
+    a, c = assignments.c, labels.c
+    mine = (a.collection == collection, a.holder == name, a.state == "done", a.phase == "blind")
+    wanted = select(*RESOLVING).join_from(assignments, labels, c.seq == a.label_seq).where(*mine)
+    with store.reading() as connection:
+        return [current_of(row) for row in connection.execute(wanted.order_by(a.label_seq.desc()).limit(most))]
+
+
+def labels_since(store: Store, collection: str, name: str, version: str, since: datetime) -> list[CurrentLabel]:
+    """All labels that a person has given under a version since a time, replaced ones included, in order of seq."""
+    c = labels.c
+    mine = (c.collection == collection, c.labeler_id == name, c.version == version, c.created_at >= since)
+    with store.reading() as connection:
+        return [current_of(row) for row in connection.execute(select(*RESOLVING).where(*mine).order_by(c.seq))]
+
+
+def practice_labels(store: Store, collection: str, name: str, version: str) -> list[CurrentLabel]:
+    """A person's labels of training pairs under a version that were not replaced, in order of seq."""
+    with store.reading() as connection:
+        rows = connection.execute(of_version(collection, name, version, ("training",))).all()
+    return sorted(map(current_of, resolved(rows, KEY)), key=lambda label: label.seq)
 
 
 def own_slots(store: Store, collection: str, name: str, query_id: str | None = None) -> dict[tuple[str, str], str]:
