@@ -61,6 +61,8 @@ def _corner() -> None:
             on_change=_speak,
         )
         html.draw(html.fill('<a class="go" href="/sign-out">{text}</a>', text=context.say("app.sign_out")))
+    # The page's script gives the document this language.
+    html.draw(html.fill('<div id="frame" data-language="{language}"></div>', language=context.language()))
 
 
 def _speak() -> None:

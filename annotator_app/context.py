@@ -56,9 +56,8 @@ def person() -> Person:
 
 def language() -> str:
     """The person's language (pt, en or es), else the workspace's, else the browser's, else English."""
-    if _PERSON in st.session_state and (chosen := person().language) in words.LANGUAGES:
-        return chosen
-    return session().config.annotation.language or words.best([st.context.locale or ""])
+    preferred = person().language if _PERSON in st.session_state else session().config.annotation.language
+    return words.voice(preferred, st.context.headers.get("Accept-Language", "")).language
 
 
 def say(key: str, **values: object) -> str:

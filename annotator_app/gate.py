@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from pathlib import Path
 
+from markupsafe import escape
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from annotator_app import words
 from annotator_app.context import COOKIE
 from annotator_app.sign_in import same_origin
-from annotator_app.theme import ICON, SCRIPTS
+from annotator_app.theme import ICON, SCRIPTS, asset
 from quati_pool.commands.annotate.errors import SignedOutError
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import StoreError
@@ -46,12 +49,12 @@ class Gate:
     def __init__(self, app: ASGIApp, session: AnnotationSession) -> None:
         self._app = app
         self._session = session
-        self._document, self._policy = _document()
+        self._documents, self._policy = _documents()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             connection = HTTPConnection(scope)
-            if same_origin(connection) and await self._signed_in(connection, page=True):
+            if same_origin(connection) and await self._language(connection, page=True):
                 await self._app(scope, receive, send)
             else:
                 await send({"type": "websocket.close", "code": 1008})
@@ -84,30 +87,35 @@ class Gate:
         if path in _OPEN or path.startswith((_STATIC, _CHECKED)):
             return None
         page = not path.startswith((*_FILES, *_UNUSED))
-        if not await self._signed_in(request, page):
+        language = await self._language(request, page)
+        if language is None:
             return RedirectResponse("/sign-in", status_code=303) if page else PlainTextResponse("sign in", 401)
         if path.startswith(_UNUSED):
             return PlainTextResponse("not here", 404)
         if page and request.method in ("GET", "HEAD"):
-            return HTMLResponse(self._document, headers={"Content-Security-Policy": self._policy})
+            return HTMLResponse(self._documents[language], headers={"Content-Security-Policy": self._policy})
         return None
 
-    async def _signed_in(self, connection: HTTPConnection, page: bool) -> bool:
+    async def _language(self, connection: HTTPConnection, page: bool) -> str | None:
+        """The language of the pages of the person who is signed in; None if nobody is."""
         token = connection.cookies.get(COOKIE)
         if not token:
-            return False
+            return None
+        preferred: str | None = self._session.config.annotation.language
         try:
-            await run_in_threadpool(self._session.person, token)
+            preferred = (await run_in_threadpool(self._session.person, token)).language
         except SignedOutError:
-            return False
+            return None
         except StoreError:
             # A page without its database has no content yet, and reports the problem itself.
-            return page
-        return True
+            if not page:
+                return None
+        return words.voice(preferred, connection.headers.get("accept-language", "")).language
 
 
-def _document() -> tuple[str, str]:
-    """Streamlit's page with our script added, and its Content-Security-Policy, which blocks all other sites."""
+def _documents() -> tuple[dict[str, str], str]:
+    """Streamlit's page by language, with our scripts and what they say while there is no connection; and its
+    Content-Security-Policy, which blocks all other sites."""
     import streamlit
 
     text = Path(streamlit.__file__).with_name("static").joinpath("index.html").read_text(encoding="utf-8")
@@ -120,7 +128,11 @@ def _document() -> tuple[str, str]:
         "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; "
         "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     )
-    scripts = "".join(f'<script src="{path}"></script>' for path in SCRIPTS)
-    text = text.replace("<head>", f"<head>{scripts}", 1)
+    # In all languages, since a person may change theirs.
+    said = json.dumps({code: words.message(code, "app.disconnected") for code in words.LANGUAGES}, ensure_ascii=False)
+    ours = f'<meta name="disconnected" content="{escape(said)}"><style>{asset("disconnected.css")}</style>'
+    ours += "".join(f'<script src="{path}"></script>' for path in SCRIPTS)
+    text = text.replace("<head>", f"<head>{ours}", 1)
     text = text.replace('href="./favicon.png"', f'href="{ICON}"', 1)
-    return re.sub(r"<link\s+rel=\"service-desc\"[^>]*>", "", text), policy
+    text = re.sub(r"<link\s+rel=\"service-desc\"[^>]*>", "", text)
+    return {code: text.replace('<html lang="en">', f'<html lang="{code}">', 1) for code in words.LANGUAGES}, policy

@@ -34,7 +34,9 @@ def grade_name(grade: int | None, status: State | None) -> str:
     if grade is None:
         known = {None, State.unsure, State.skipped, State.retracted}
         return context.say(f"review.state.{status or State.unsure}" if status in known else "review.state.failed")
-    name = next((meaning.name for meaning in context.session().scale if meaning.grade == grade), "")
+    name = next(
+        (meaning.name for meaning in context.session().scale_in(context.language()) if meaning.grade == grade), ""
+    )
     return f"{grade} {name}".strip()
 
 

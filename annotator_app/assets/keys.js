@@ -1,6 +1,6 @@
 // Additions to Streamlit's page: a key that is held down counts once, the note's field gets the focus when it is
-// opened, a new passage is scrolled to its top, and a page whose connection was refused because its sign-in has
-// ended redirects to the sign-in page.
+// opened, a new passage is scrolled to its top, a page whose connection was refused because its sign-in has ended
+// redirects to the sign-in page, one whose server does not respond says so, and the document's language is the page's.
 "use strict";
 // Streamlit's page need not search for its base path: the app is at the root.
 window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
@@ -27,16 +27,44 @@ window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
     true,
   );
 
+  // The page connects again by itself; a restart of the server, or a short gap, needs no words.
+  const GAP = 1500;
+  let gap = null;
+
+  function disconnected() {
+    gap ??= setTimeout(() => {
+      const said = document.createElement("div");
+      said.id = "disconnected";
+      said.setAttribute("role", "alert");
+      // Streamlit's dialog about the same hides everything else from screen readers, but for its "top layer".
+      said.dataset.reactAriaTopLayer = "true";
+      const words = JSON.parse(document.querySelector("meta[name=disconnected]").content);
+      said.textContent = words[document.documentElement.lang];
+      document.body.append(said);
+      document.documentElement.style.setProperty("--disconnected", `${said.offsetHeight}px`);
+    }, GAP);
+  }
+
+  function connected() {
+    clearTimeout(gap);
+    gap = null;
+    document.querySelector("#disconnected")?.remove();
+  }
+
   window.WebSocket = class extends window.WebSocket {
     constructor(...given) {
       super(...given);
       let opened = false;
-      this.addEventListener("open", () => (opened = true));
+      this.addEventListener("open", () => {
+        opened = true;
+        connected();
+      });
       this.addEventListener("close", () => {
+        disconnected();
         if (opened) return;
         fetch("/", { method: "HEAD", redirect: "manual" }).then(
           (answer) => answer.type === "opaqueredirect" && window.location.assign("/sign-in"),
-          () => {}, // no server: Streamlit's page says so and tries again
+          () => {}, // no server
         );
       });
     }
@@ -53,5 +81,7 @@ window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
     const note = document.querySelector(".st-key-note textarea");
     if (note && !noting) note.focus();
     noting = note !== null;
-  }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-item"] });
+    const language = document.querySelector("#frame")?.dataset.language;
+    if (language) document.documentElement.lang = language;
+  }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-item", "data-language"] });
 })();

@@ -30,7 +30,8 @@ def asked() -> Iterator[tuple[str, str, str]]:
     for path in sorted(FOLDER.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         found = _PREFIX.search(text)
-        prefix = f"{found[1]}." if found else ""
+        # The requests of the grading page name messages that its view says.
+        prefix = f"{found[1]}." if found else "annotate." if path.name == "grading_api.py" else ""
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield path.name, node.value, prefix
@@ -97,13 +98,13 @@ def test_every_key_that_the_code_asks_for_is_there() -> None:
 
 
 def test_no_message_is_unused() -> None:
-    used: set[str] = set()
+    used = {"annotate.evidence_many", "annotate.evidence_off"}  # reasons of an AnswerError
     patterns: set[str] = set()
     for _, text, prefix in asked():
         for key in {text, f"{prefix}{text}"}:
             if "*" not in key:
                 used.add(key)
-            elif key.partition(".")[0] in SECTIONS:
+            elif key.partition(".")[0] in SECTIONS and (not prefix or text != f"{prefix}*"):
                 patterns.add(re.escape(key).replace(r"\*", "[^.]+"))
     left = []
     for key in ENGLISH:

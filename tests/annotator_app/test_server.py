@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import http.client
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from annotator_app import words
 from annotator_app.context import COOKIE
 from quati_pool.commands.annotate.session import AnnotationSession
 from tests.browser.served import Served, code_for, served
@@ -73,6 +76,23 @@ def test_a_right_code_opens_a_session_in_a_cookie_that_no_script_reads(app: Serv
     page = ask(app, "GET", "/", Cookie=cookie(reply))
     assert page.status == 200
     assert "/app/keys.js" in page.text
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language"),
+    [("pt-BR,pt;q=0.9,en;q=0.8", "pt"), ("de,es;q=0.7,en;q=0.3", "es"), ("de", "en"), ("", "en")],
+)
+def test_the_document_is_in_the_browsers_language_until_a_person_picks_one(
+    app: Served, code: str, accepted: str, language: str
+) -> None:
+    held = cookie(enter(app, code))
+    page = ask(app, "GET", "/", Cookie=held, Accept_Language=accepted).text
+    assert re.findall(r"<html[^>]*>", page) == [f'<html lang="{language}">']
+    # What the page says without a connection comes with it, in each language.
+    found = re.search(r'<meta name="disconnected" content="([^"]*)">', page)
+    assert found is not None
+    said = json.loads(html.unescape(found[1]))
+    assert said == {code: words.message(code, "app.disconnected") for code in ("pt", "en", "es")}
 
 
 def test_behind_a_proxy_with_https_the_cookie_is_for_https_alone(app: Served, code: str) -> None:
