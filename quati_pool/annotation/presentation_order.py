@@ -8,10 +8,18 @@ from quati_pool.annotation.hashing import hashes, places
 
 
 def query_places(seed: int, query_ids: Iterable[str]) -> dict[str, int]:
-    """The place of each distinct query, from 1, in the order in which a design assigns queries."""
+    """The place of each distinct query, from 1, in the order of a design's queries. People begin at different queries
+    of it: see ``first_query``."""
     distinct = sorted(set(query_ids))
     order = places(hashes("queries", seed, distinct), distinct)
     return {distinct[row]: place for place, row in enumerate(order.tolist(), start=1)}
+
+
+def first_query(seed: int, name: str) -> float:
+    """Where in the order of queries a person begins: the share of the queries before it, from 0 to below 1. People
+    begin at different queries, so that of a collection that is stopped early every query was done by somebody."""
+    [drawn] = hashes("first query", seed, [name])
+    return float(int(drawn) >> 11) / 2.0**53
 
 
 def shuffled(seed: int, name: str, query_id: str, doc_ids: Sequence[str]) -> list[str]:

@@ -79,9 +79,10 @@ class Assignments:
         row = connection.execute(wanted, {"assignment_id": assignment_id, "of": self._collection}).first()
         return None if row is None else slot_of(row)
 
-    def open_queries(self, name: str) -> list[OpenQuery]:
-        """The queries with pairs that a person could be given, by query_order, then query_id. A pair counts once
-        however many of its slots are free, and not at all if the person holds or has done one of them."""
+    def open_queries(self, name: str, start: float = 0.0) -> list[OpenQuery]:
+        """The queries with pairs that a person could be given, by query_order, then query_id; those after the share
+        ``start`` (0 to below 1) of all queries first, open or not, then those before it. A pair counts once however
+        many of its slots are free, and not at all if the person holds or has done one of them."""
 
         with self._store.reading() as connection:
             queries = connection.execute(statements.QUEUES, {"of": self._collection}).all()
@@ -89,7 +90,9 @@ class Assignments:
             counts.subtract(dict(connection.execute(statements.HAD, self._of(name)).all()))
             counts.update(dict(connection.execute(statements.OVER, self._of(name)).all()))
         found = [OpenQuery(row.query_id, row.query_order, counts[row.query_id]) for row in queries]
-        return sorted((one for one in found if one.free > 0), key=lambda one: (one.query_order, one.query_id))
+        found.sort(key=lambda one: (one.query_order, one.query_id))
+        first = int(start * len(found))
+        return [one for one in (*found[first:], *found[:first]) if one.free > 0]
 
     def free_pairs(self, name: str) -> int:
         """How many pairs a person could be given, of all queries together."""
@@ -323,6 +326,17 @@ class Assignments:
         )  # fmt: skip
         newest = select(labels).where(*same).order_by(c.seq.desc()).limit(1)
         return label_of(connection.execute(newest).mappings().one())
+
+    def give_back(self, name: str, assignment_id: int) -> bool:
+        """Frees an open slot that a person holds; False if they do not."""
+        c = assignments.c
+        mine = (*held_by(self._collection, name), c.state == "open", c.phase == "blind")
+        with self._store.writing() as connection:
+            lock_person(connection, self._collection, name)
+            freed = update(assignments).where(c.assignment_id == assignment_id, *mine).values(NOBODYS)
+            query_ids = connection.execute(freed.returning(c.query_id)).scalars().all()
+            recount(connection, self._collection, query_ids)
+        return bool(query_ids)
 
     # Repeats
 

@@ -16,7 +16,7 @@ from quati_pool.store.bulk import insert_rows
 from quati_pool.store.database import Store
 from quati_pool.store.errors import StoreError
 from quati_pool.store.queues import rebuild
-from quati_pool.store.records import Design, NewSlot, Selection
+from quati_pool.store.records import Design, DesignOutline, NewSlot, Selection
 from quati_pool.store.schema import assignments, designs, selections
 from quati_pool.store.slots import lock_all
 
@@ -34,6 +34,7 @@ class Designs:
     def __init__(self, store: Store, collection: str) -> None:
         self._store = store
         self._collection = collection
+        self._orders: dict[int, Mapping[str, int]] = {}
 
     def create(self, design: Design, selected: Iterable[Selection], slots: Iterable[NewSlot]) -> int:
         """Stores a design with the pairs it selected and their slots, all or nothing; returns its design_id. A holder's
@@ -99,10 +100,24 @@ class Designs:
         with self._store.reading() as connection:
             return [Design(**row) for row in connection.execute(wanted.order_by(designs.c.design_id)).mappings()]
 
-    def parameters(self) -> dict[int, Mapping[str, Any]]:
-        """The parameters of each design, by design_id, without its strata."""
+    def outlines(self) -> list[DesignOutline]:
+        """The designs that assign pairs to people for the first time, oldest first."""
         with self._store.reading() as connection:
-            return dict(connection.execute(statements.PARAMETERS, {"of": self._collection}).all())
+            return [DesignOutline(*row) for row in connection.execute(statements.OUTLINES, {"of": self._collection})]
+
+    def query_order(self, design_id: int) -> Mapping[str, int]:
+        """The place of each query of a design's slots, by query_id in this order. It never changes, and is read once.
+
+        A design's slots are not indexed by it: this reads all slots of the collection.
+        """
+        if design_id not in self._orders:
+            c = assignments.c
+            mine = (c.collection == self._collection, c.design_id == design_id)
+            place = func.min(c.query_order)
+            wanted = select(c.query_id, place).where(*mine).group_by(c.query_id).order_by(place, c.query_id)
+            with self._store.reading() as connection:
+                self._orders[design_id] = dict(connection.execute(wanted).all())
+        return self._orders[design_id]
 
     def selections(self, design_id: int) -> list[Selection]:
         """The pairs that a design selected, by query_id, then doc_id."""

@@ -259,6 +259,20 @@ class Design:
     created_at: datetime | None = None
 
 
+class DesignOutline(NamedTuple):
+    """What decides how a design's slots are given out."""
+
+    design_id: int
+    method: Method
+    parameters: Mapping[str, Any]
+
+    @property
+    def in_stored_order(self) -> bool:
+        """Whether everybody gets the queries in the order of the slots' ``query_order``: always for a random sample of
+        queries, so that those completed at any time are one too."""
+        return self.method == "random-queries" or self.parameters.get("order") == "stored"
+
+
 class Selection(NamedTuple):
     """A selected pair: its stratum, its inclusion probability (0 to 1), and how many people are to grade it."""
 

@@ -75,8 +75,12 @@ RENEW_USED = (
 )  # fmt: skip
 """Extends to ``seconds`` from now a person's leases that have less than ``enough`` seconds left."""
 
-PARAMETERS = select(designs.c.design_id, designs.c.parameters).where(designs.c.collection == COLLECTION)
-"""The parameters of each design."""
+OUTLINES = (
+    select(designs.c.design_id, designs.c.method, designs.c.parameters)
+    .where(designs.c.collection == COLLECTION, designs.c.method != "repeats")
+    .order_by(designs.c.design_id)
+)
+"""The designs that assign pairs, without their strata."""
 
 REPEATS = select(designs.c.design_id).where(designs.c.collection == COLLECTION, designs.c.method == "repeats")
 """The design_id of the design of repeats."""

@@ -34,8 +34,9 @@ class AnnotationConfig(Model):
     it when new meanings or guidelines change what a grade means. ``reveal`` is a judge whose grade and reasoning are
     shown once a person has graded; ``language`` is the language of the pages until a person picks one. ``evidence`` is
     whether people mark the words that justify a grade: they may (optional), they must for all grades but the lowest
-    (required), or they cannot (off). ``lease`` is how many minutes a pair stays reserved for a person; a gap longer
-    than ``idle`` seconds counts as ``idle`` seconds of work.
+    (required), or they cannot (off). ``repeats`` is the share of their answers after which people get a pair of theirs
+    again, unannounced, and ``gold`` that after which they get a gold pair, if there are any. ``lease`` is how many
+    minutes a pair stays reserved for a person; a gap longer than ``idle`` seconds counts as ``idle`` seconds of work.
     """
 
     prompt: str | None = None
@@ -44,6 +45,8 @@ class AnnotationConfig(Model):
     reveal: str | None = None
     language: Literal["pt", "en", "es"] | None = None
     evidence: _Evidence = "optional"
+    repeats: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    gold: Annotated[float, Field(ge=0, le=0.5)] = 0.05
     lease: Annotated[float, Field(ge=1)] = 30
     idle: Annotated[float, Field(ge=1)] = 120
     taxonomy: TaxonomyConfig = TaxonomyConfig()

@@ -46,8 +46,10 @@ def assigned(
     holders: Sequence[str | None] = (None,),
     load: int | None = None,
     queries: Sequence[str] | None = None,
+    order: str | None = "stored",
 ) -> int:
-    """Gives every pair of the pool (of some queries) as many slots as there are holders; None is the open queue."""
+    """Gives every pair of the pool (of some queries) as many slots as there are holders; None is the open queue.
+    Everybody gets the queries as they are listed; with ``order`` None, each person begins at another one."""
     pool = session.pool_view
     wanted = pool.query_ids if queries is None else queries
     ids = [(query_id, doc_id, place) for place, query_id in enumerate(wanted, 1) for doc_id in pool.doc_ids(query_id)]
@@ -57,7 +59,8 @@ def assigned(
         for replicate, holder in enumerate(holders, 1)
     ]
     chosen = [Selection(query_id, doc_id, "all", 1.0, len(holders)) for query_id, doc_id, _ in ids]
-    design = Design(method="all", seed=0, frame_sha=pool.sha, frame_pairs=len(pool), parameters={"load": load})
+    parameters = {"load": load, "order": order}
+    design = Design(method="all", seed=0, frame_sha=pool.sha, frame_pairs=len(pool), parameters=parameters)
     return session.designs.create(design, chosen, slots)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from quati_pool.annotation.allocation import allocate
 from quati_pool.annotation.errors import DesignError
-from quati_pool.annotation.presentation_order import query_places, shuffled
+from quati_pool.annotation.presentation_order import first_query, query_places, shuffled
 from quati_pool.commands.annotate.annotation_pair import Ids
 from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.annotate.session import AnnotationSession
@@ -42,8 +42,18 @@ class SlotAllocation:
         pairs = sorted(pairs, key=lambda pair: (order[pair[0]], pair[1]))
         holders = self._holders(pairs) if options.to else {pair: [None] * self._lacking(pair) for pair in pairs}
         turns = self._turns(holders)
+        first = {name: int(first_query(self._seed, name) * len(order)) for name in options.to}
         return [
-            NewSlot(*pair, replicate, order[pair[0]], name, None, turns.get((name, *pair)) if name else None)
+            NewSlot(*pair, replicate, order[pair[0]])
+            if name is None
+            else NewSlot(
+                *pair,
+                replicate,
+                order[pair[0]],
+                name,
+                (order[pair[0]] - 1 - first[name]) % len(order) + 1,
+                turns[name, *pair],
+            )
             for pair in pairs
             for replicate, name in enumerate(holders[pair], start=self._highest_replicate(pair) + 1)
         ]

@@ -31,10 +31,11 @@ class SimilarPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A pair to grade. One of ``assignment_id`` and ``training_id`` is None, depending on ``kind``; ``shown_at`` is
-    in seconds since 1970, ``skips`` counts how often this person put it off."""
+    """A pair to grade. ``training`` and ``gold`` pairs have a ``training_id``, the others an ``assignment_id``; people
+    are not to see that a pair is ``gold`` or a ``repeat``. ``shown_at`` is in seconds since 1970, ``skips`` counts how
+    often this person put it off."""
 
-    kind: Literal["training", "blind"]
+    kind: Literal["training", "gold", "blind", "repeat"]
     assignment_id: int | None
     training_id: int | None
     query_id: str
@@ -49,12 +50,12 @@ class Item:
 
 
 def training_item(session: AnnotationSession, training: Training) -> Item:
-    """A training pair with its current texts; raises ConflictError if it is no longer in the pool."""
+    """A training or gold pair with its current texts; raises ConflictError if it is no longer in the pool."""
     pair = session.pair(training.query_id, training.doc_id)
     if pair is None:
         raise ConflictError("withdrawn", "this pair has left the pool; go on with the next one")
     return Item(
-        kind="training",
+        kind="gold" if training.gold else "training",
         assignment_id=None,
         training_id=training.training_id,
         content_sha=label_sha(pair),
@@ -63,10 +64,10 @@ def training_item(session: AnnotationSession, training: Training) -> Item:
     )
 
 
-def blind_item(session: AnnotationSession, person: Person, slot: Slot, pair: Pair) -> Item:
+def slot_item(session: AnnotationSession, person: Person, slot: Slot, pair: Pair) -> Item:
     """A slot's pair, with similar passages among those that the person has graded or will grade."""
     return Item(
-        kind="blind",
+        kind=slot.phase,
         assignment_id=slot.assignment_id,
         training_id=None,
         content_sha=label_sha(pair),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from quati_pool.annotation.presentation_order import shuffled
-from quati_pool.commands.annotate.grading.item import Item, blind_item, training_item
+from quati_pool.annotation.presentation_order import first_query, shuffled
+from quati_pool.commands.annotate.annotation_pair import Ids
+from quati_pool.commands.annotate.grading.consistency import bring_repeat, due_gold, golds_for
+from quati_pool.commands.annotate.grading.item import Item, slot_item, training_item
 from quati_pool.commands.annotate.grading.training import unanswered_training
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 from quati_pool.store.assessor_queries import own_loads, own_open, renew
+from quati_pool.store.consistency_queries import free_of
 
 BLOCK = 50
 """The most pairs of a query that a person is given at a time."""
@@ -33,18 +37,21 @@ class Progress:
 
 def next_item(session: AnnotationSession, token: str | None) -> Item | None:
     """The item that this person should grade now, the same one until they have answered: training pairs first, then
-    the slots they hold, then free slots of the next query. None if nothing is left for them, or others hold it for now.
+    the slots they hold, then free slots of the next query, and among these repeats and gold pairs where they are due.
+    None if nothing is left for them, or others hold it for now.
 
     Pairs that are no longer in the pool are withdrawn. Raises SignedOutError, and InputError if there is no pool.
     """
     person = session.person(token)
-    training = unanswered_training(session, person)
+    known = session.training.all()
+    training = unanswered_training(session, person, known)
     if training:
         return training_item(session, training[0])
+    golds = golds_for(session, person, known)
     while True:
         slot = session.assignments.held(person.name)
         if slot is None:
-            if not _claim_block(session, person):
+            if not _claim_block(session, person, golds.answered):
                 return None
             continue
         pair = session.pair(slot.query_id, slot.doc_id)
@@ -54,9 +61,19 @@ def next_item(session: AnnotationSession, token: str | None) -> Item | None:
             pool = session.pool_view
             session.assignments.withdraw([number for number, *ids in held if (ids[0], ids[1]) not in pool])
             continue
+        if slot.phase == "blind" and (slot.query_id, slot.doc_id) in golds.answered:
+            session.assignments.give_back(person.name, slot.assignment_id)
+            continue
+        # What was undone comes first, as the page says so.
+        if slot.phase == "blind" and slot.line >= 0:
+            if bring_repeat(session, person, slot):
+                continue
+            gold = due_gold(session, person, golds)
+            if gold is not None:
+                return training_item(session, gold)
         if slot.leased_until is not None and slot.leased_until - time.time() < session.lease / 2:
             renew(session.store, session.config.name, person.name, session.lease)
-        return blind_item(session, person, slot, pair)
+        return slot_item(session, person, slot, pair)
 
 
 def progress(session: AnnotationSession, token: str | None) -> Progress:
@@ -66,7 +83,10 @@ def progress(session: AnnotationSession, token: str | None) -> Progress:
     slot = session.assignments.held(person.name)
     here = next((row for row in by_query if slot is not None and row.query_id == slot.query_id), None)
     done, left = sum(row.done for row in by_query), sum(row.open for row in by_query)
+    known = session.training.all()
     free = session.assignments.free_pairs(person.name)
+    if free and (answered := golds_for(session, person, known).answered):
+        free -= free_of(session.store, session.config.name, person.name, answered)
     total: int | None = done + left
     if free:
         loads, all_limited = _design_loads(session)
@@ -79,21 +99,22 @@ def progress(session: AnnotationSession, token: str | None) -> Progress:
         total=total,
         free=free,
         skipped=sum(row.skipped for row in by_query),
-        training=len(unanswered_training(session, person)),
+        training=len(unanswered_training(session, person, known)),
     )
 
 
 def _design_loads(session: AnnotationSession) -> tuple[dict[int, int], bool]:
     """The load per person of each design that sets one, by design_id, and whether all designs do."""
-    asked = {design_id: parameters.get("load") for design_id, parameters in session.designs.parameters().items()}
+    asked = {design.design_id: design.parameters.get("load") for design in session.designs.outlines()}
     loads = {design_id: load for design_id, load in asked.items() if type(load) is int}
     return loads, len(loads) == len(asked)
 
 
-def _claim_block(session: AnnotationSession, person: Person) -> bool:
-    """Gives a person free slots of the first query that has some for them; False if no query has."""
+def _claim_block(session: AnnotationSession, person: Person, seen: Collection[Ids]) -> bool:
+    """Gives a person free slots of the first query that has some for them, except of the pairs they have ``seen``;
+    False if no query has."""
     assignments, pool = session.assignments, session.pool_view
-    queries = assignments.open_queries(person.name)
+    queries = assignments.open_queries(person.name, first_query(session.config.seed, person.name))
     if not queries:
         return False
     loads, all_limited = _design_loads(session)
@@ -101,14 +122,32 @@ def _claim_block(session: AnnotationSession, person: Person) -> bool:
     full = {design_id for design_id, load in loads.items() if taken.get(design_id, 0) >= load}
     if all_limited and len(full) == len(loads):
         return False
-    for query in queries:
-        free = [slot for slot in assignments.free(person.name, query.query_id) if slot.design_id not in full]
-        pooled = {slot.doc_id: slot.assignment_id for slot in free if (slot.query_id, slot.doc_id) in pool}
-        gone = [slot.assignment_id for slot in free if slot.doc_id not in pooled]
+    for query_id, design_ids in _in_order(session, [query.query_id for query in queries]):
+        free = [slot for slot in assignments.free(person.name, query_id) if slot.design_id not in full]
+        gone = [slot.assignment_id for slot in free if (query_id, slot.doc_id) not in pool]
         if gone:
             assignments.withdraw(gone)
-        order = shuffled(session.config.seed, person.name, query.query_id, list(pooled))
-        wanted = [pooled[doc_id] for doc_id in order[:BLOCK]]
-        if wanted and assignments.claim(person.name, wanted, session.lease, loads):
+        wanted = {
+            slot.doc_id: slot.assignment_id
+            for slot in free
+            if (query_id, slot.doc_id) in pool
+            and (query_id, slot.doc_id) not in seen
+            and (design_ids is None or slot.design_id in design_ids)
+        }
+        order = shuffled(session.config.seed, person.name, query_id, list(wanted))
+        block = [wanted[doc_id] for doc_id in order[:BLOCK]]
+        if block and assignments.claim(person.name, block, session.lease, loads):
             return True
     return False
+
+
+def _in_order(session: AnnotationSession, query_ids: Sequence[str]) -> Iterator[tuple[str, frozenset[int] | None]]:
+    """These queries in the order in which they are given out, with the designs whose slots may be taken (None: any):
+    first those of the designs with a stored order, by design, in that order, then all as they are."""
+    for design in session.designs.outlines():
+        if design.in_stored_order:
+            order = session.designs.query_order(design.design_id)
+            for query_id in sorted(order.keys() & query_ids, key=lambda query_id: (order[query_id], query_id)):
+                yield query_id, frozenset({design.design_id})
+    for query_id in query_ids:
+        yield query_id, None

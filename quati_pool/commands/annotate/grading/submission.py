@@ -19,6 +19,7 @@ from quati_pool.commands.annotate.grading.answer import (
     check_nonce,
     label_nonce,
 )
+from quati_pool.commands.annotate.grading.consistency import gold_block, golds_for, repeated_label
 from quati_pool.commands.annotate.grading.item import Item, blind_labels
 from quati_pool.commands.annotate.grading.reveal import Reveal, revealed
 from quati_pool.commands.annotate.grading.training import ANSWERED, training_states
@@ -27,7 +28,7 @@ from quati_pool.labels.labelers import REVEALED
 from quati_pool.records import State
 from quati_pool.store.assessor_queries import stored
 from quati_pool.store.errors import ConflictError
-from quati_pool.store.records import Label, Slot, Training
+from quati_pool.store.records import CurrentLabel, Label, Slot, Training
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +52,12 @@ def submit(session: AnnotationSession, token: str | None, item: Item, answer: An
     """
     person = session.person(token)
     checked = check_answer(session, answer)
-    if item.kind == "training":
+    if item.kind in ("training", "gold"):
         return _submit_training(session, person, item, checked, answer)
-    if item.kind != "blind":
+    if item.kind not in ("blind", "repeat"):
         raise ForbiddenError("this item was never given out; reload the page")
     slot = _slot(session, person, item)
-    nonce = label_nonce("blind", slot.assignment_id, person, answer)
+    nonce = label_nonce(slot.phase, slot.assignment_id, person, answer)
     pair = session.pair(slot.query_id, slot.doc_id)
     if pair is None or label_sha(pair) != item.content_sha:
         known = stored(session.store, nonce)
@@ -66,13 +67,16 @@ def submit(session: AnnotationSession, token: str | None, item: Item, answer: An
         if known is None:
             raise ConflictError("changed", "this pair's text has changed since it was shown; read it again")
         return Outcome(known.seq, True)
-    reveal = None if checked.status is State.skipped else revealed(session, pair)
+    repeat = slot.phase == "repeat"
+    reveal = None if repeat or checked.status is State.skipped else revealed(session, pair)
     # The blind label records that a grade was revealed after it: such a label cannot be undone.
     extra = checked.extra if reveal is None else {**checked.extra, "reveal": session.config.annotation.reveal}
     # A lead may have looked before grading, where others cannot.
     if person.role == "lead" and (slot.query_id, slot.doc_id) in session.reveals.of(person.name, slot.query_id):
         extra = {**extra, REVEALED: True}
-    label = answer_label(session, person, pair, checked, "blind", nonce, extra, slot.assignment_id)
+    if repeat:
+        extra = {**extra, "repeats": repeated_label(session, person, slot, item.content_sha)}
+    label = answer_label(session, person, pair, checked, slot.phase, nonce, extra, slot.assignment_id)
     submitted = session.assignments.submit(person.name, slot.assignment_id, label, session.lease)
     return Outcome(submitted.seq, submitted.again, reveal=reveal)
 
@@ -118,6 +122,10 @@ def undo(session: AnnotationSession, token: str | None, nonce: str | None = None
     if nonce is not None and stored(session.store, sent) is not None:
         return True
     last = session.assignments.last(person.name)
+    gold = golds_for(session, person, session.training.all()).last
+    if gold is not None and (last is None or gold.seq > int(last[1].seq or 0)):
+        session.assignments.add_label(_retraction_of_gold(session, person, gold, sent))
+        return True
     if last is None:
         return False
     slot, label = last
@@ -135,11 +143,27 @@ def undo(session: AnnotationSession, token: str | None, nonce: str | None = None
         phase=label.phase,
         sample=label.sample,
         assignment_id=slot.assignment_id,
-        extra={"retracts": label.seq},
         nonce=sent,
     )
     session.assignments.undo(person.name, slot.assignment_id, int(label.seq or 0), retraction, session.lease)
     return True
+
+
+def _retraction_of_gold(session: AnnotationSession, person: Person, gold: CurrentLabel, nonce: str) -> Label:
+    return Label(
+        collection=session.config.name,
+        labeler_id=person.name,
+        kind="assessor",
+        version=session.version,
+        query_id=gold.query_id,
+        doc_id=gold.doc_id,
+        content_sha=gold.content_sha,
+        status=State.retracted,
+        phase=gold.phase,
+        sample=gold.sample,
+        extra={"retracts": gold.seq},
+        nonce=nonce,
+    )
 
 
 def _submit_training(
@@ -151,7 +175,7 @@ def _submit_training(
     if (training.query_id, training.doc_id) != (item.query_id, item.doc_id) or training.by == person.name:
         raise ForbiddenError("this item was never given out; reload the page")
     nonce = label_nonce("training", training.training_id, person, answer)
-    feedback = None if checked.status is State.skipped else training
+    feedback = None if training.gold or checked.status is State.skipped else training
     known = stored(session.store, nonce)
     if known is None:
         if training_states(session, person, [training.query_id]).get(training.training_id) in ANSWERED:
@@ -162,6 +186,8 @@ def _submit_training(
         if pair is None or label_sha(pair) != item.content_sha:
             raise ConflictError("changed", "this pair's text has changed since it was shown; read it again")
         extra = {**checked.extra, "training_id": training.training_id, "known": training.relevance}
+        if training.gold:
+            extra["block"] = gold_block(session, person)
         known = session.assignments.add_label(answer_label(session, person, pair, checked, "training", nonce, extra))
     return Outcome(known.seq, known.again, feedback=feedback)
 
@@ -172,7 +198,8 @@ def _slot(session: AnnotationSession, person: Person, item: Item) -> Slot:
     slot = session.assignments.slot(item.assignment_id) if type(item.assignment_id) is int else None
     if slot is None:
         raise ConflictError("gone", "there is no such pair to grade any more; go on with the next one")
-    if slot.state == "withdrawn":
+    # A repeat that was put off is withdrawn too: the same answer may be sent again.
+    if slot.state == "withdrawn" and slot.holder != person.name:
         raise ConflictError("withdrawn", "this pair was withdrawn; go on with the next one")
     if slot.holder != person.name:
         raise ConflictError("taken", "this pair is not yours, or no longer yours; go on with the next one")

@@ -13,16 +13,17 @@ ANSWERED = (State.ok, State.unsure)
 """The answers after which a training pair is not shown again."""
 
 
-def unanswered_training(session: AnnotationSession, person: Person) -> list[Training]:
-    """The training pairs that a person has not answered, skipped ones last; without those that the person added."""
-    others = [training for training in session.training.all() if training.by != person.name]
+def unanswered_training(session: AnnotationSession, person: Person, training: Sequence[Training]) -> list[Training]:
+    """The training pairs to practise on that a person has not answered, skipped ones last; without those that the
+    person added."""
+    others = [one for one in training if one.by != person.name and not one.gold]
     if not others:
         return []
     pool = session.pool_view
-    pooled = [training for training in others if (training.query_id, training.doc_id) in pool]
-    states = training_states(session, person, [training.query_id for training in pooled])
-    left = [training for training in pooled if states.get(training.training_id) not in ANSWERED]
-    return sorted(left, key=lambda training: (training.training_id in states, training.training_id))
+    pooled = [one for one in others if (one.query_id, one.doc_id) in pool]
+    states = training_states(session, person, [one.query_id for one in pooled])
+    left = [one for one in pooled if states.get(one.training_id) not in ANSWERED]
+    return sorted(left, key=lambda one: (one.training_id in states, one.training_id))
 
 
 def training_states(session: AnnotationSession, person: Person, query_ids: Sequence[str]) -> dict[Any, State]:

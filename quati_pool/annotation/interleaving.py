@@ -1,0 +1,35 @@
+"""Where the pairs that check a person's care come among their own: in each block of their answers once, at a position
+drawn by hash, so that it cannot be foreseen but is the same after a reload and on every server."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from quati_pool.annotation.hashing import hashes, places
+
+Check = Literal["repeats", "gold"]
+
+_LONGEST = 10**9  # answers in a block, for rates that are practically 0
+
+
+def block_size(rate: float) -> int:
+    """The number of answers among which one check comes, for a ``rate`` of checks per answer, above 0."""
+    return round(min(1 / rate, _LONGEST))
+
+
+def block_due(check: Check, seed: int, name: str, answers: int, size: int) -> int | None:
+    """The number, from 1, of the block of ``size`` answers in which a person with this many ``answers`` is, once its
+    check is due; None before. The caller knows whether it was given already."""
+    if answers < 0:
+        return None
+    block, place = divmod(answers, size)
+    [drawn] = hashes(f"{check} position", seed, [name], [str(block)])
+    return block + 1 if place >= int(drawn) % size else None
+
+
+def drawn_order(check: Check, seed: int, name: str, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """These pairs (query_id, doc_id) in a person's random order, which does not depend on the order given; a subset has
+    the same relative order."""
+    query_ids, doc_ids = [query_id for query_id, _ in pairs], [doc_id for _, doc_id in pairs]
+    drawn = hashes(f"{check} pairs", seed, [name] * len(pairs), query_ids, doc_ids)
+    return [pairs[row] for row in places(drawn, query_ids, doc_ids).tolist()]

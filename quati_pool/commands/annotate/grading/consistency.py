@@ -1,0 +1,126 @@
+"""Pairs that come unannounced among a person's own: repeats of what they graded, and gold pairs.
+
+Both look like any pair and are not followed by a reveal or feedback; their labels never count as grades. A person
+never sees a gold pair that they graded, hold or practised on, and gets no other slot of one that they answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from quati_pool.annotation.interleaving import block_due, block_size, drawn_order
+from quati_pool.commands.annotate.annotation_pair import Ids, label_sha
+from quati_pool.commands.annotate.grading.item import blind_labels
+from quati_pool.commands.annotate.grading.training import ANSWERED
+from quati_pool.commands.annotate.session import AnnotationSession, Person
+from quati_pool.records import State
+from quati_pool.store.assessor_queries import own_slots
+from quati_pool.store.consistency_queries import GradedSlot, answers, graded_slots, has_repeat
+from quati_pool.store.records import CurrentLabel, Slot, Training
+
+GAP = 10
+"""How many other answers lie at least between an answer and its repeat."""
+
+
+# Repeats
+
+
+def bring_repeat(session: AnnotationSession, person: Person, present: Slot) -> bool:
+    """Gives a person a repeat if one is due and there is a pair for it, preferably of another query than the one they
+    are at; it is then the slot that they hold. False if they get none."""
+    rate, seed = session.config.annotation.repeats, session.config.seed
+    if not rate:
+        return False
+    of = (session.store, session.config.name, person.name)
+    # Blocks begin with the first answer after which there is a pair to repeat.
+    block = block_due("repeats", seed, person.name, answers(*of) - GAP - 1, block_size(rate))
+    if block is None or has_repeat(*of, block):
+        return False
+    chosen = _pair_to_repeat(session, person, graded_slots(*of)[:-GAP], present.query_id)
+    if chosen is None:
+        return False
+    return (
+        session.assignments.add_repeat(person.name, session.designs.of_repeats(seed, rate), block, chosen) is not None
+    )
+
+
+def _pair_to_repeat(
+    session: AnnotationSession, person: Person, graded: Sequence[GradedSlot], query_id: str
+) -> Slot | None:
+    """A random one of these slots that has a grade of this version, was not repeated yet and has its text still."""
+    had = {(slot.query_id, slot.doc_id) for slot in session.assignments.repeats(person.name)}
+    able = {
+        (one.slot.query_id, one.slot.doc_id): one
+        for one in graded
+        if one.status == State.ok and one.version == session.version
+    }
+    order = drawn_order("repeats", session.config.seed, person.name, list(able.keys() - had))
+    for ids in sorted(order, key=lambda ids: ids[0] == query_id):
+        pair = session.pair(*ids)
+        if pair is not None and label_sha(pair) == able[ids].content_sha:
+            return able[ids].slot
+    return None
+
+
+def repeated_label(session: AnnotationSession, person: Person, slot: Slot, content_sha: str) -> int | None:
+    """The seq of a person's label of this slot's pair that counts now; None if it has no grade."""
+    of_pair = [row for row in blind_labels(session, person, slot.query_id) if row.doc_id == slot.doc_id]
+    same = [row.seq for row in of_pair if row.content_sha == content_sha and row.status is State.ok]
+    return max(same, default=None)
+
+
+# Gold pairs
+
+
+class Golds(NamedTuple):
+    """The gold pairs for a person, without their own, and the last training label that they gave to each, by seq."""
+
+    pairs: dict[Ids, Training]
+    labels: list[CurrentLabel]
+
+    @property
+    def answered(self) -> frozenset[Ids]:
+        """The pairs that they answered, perhaps when the pair was one to practise on."""
+        return frozenset((row.query_id, row.doc_id) for row in self.labels if row.status in ANSWERED)
+
+    @property
+    def last(self) -> CurrentLabel | None:
+        """The last label that they gave to one as a gold pair, and did not retract."""
+        given = [row for row in self.labels if "block" in row.extra and row.status is not State.retracted]
+        return given[-1] if given else None
+
+
+def golds_for(session: AnnotationSession, person: Person, training: Sequence[Training]) -> Golds:
+    """The gold pairs among all training pairs, for this person."""
+    pairs = {(one.query_id, one.doc_id): one for one in training if one.gold and one.by != person.name}
+    if not pairs:
+        return Golds({}, [])
+    queries = sorted({query_id for query_id, _ in pairs})
+    rows = session.store.current(session.config.name, person.name, session.version, queries, ("training",))
+    return Golds(pairs, sorted((row for row in rows if (row.query_id, row.doc_id) in pairs), key=lambda row: row.seq))
+
+
+def due_gold(session: AnnotationSession, person: Person, golds: Golds) -> Training | None:
+    """The gold pair that a person gets now; None if none is due or left."""
+    rate, seed = session.config.annotation.gold, session.config.seed
+    if not rate or not golds.pairs:
+        return None
+    of = (session.store, session.config.name, person.name)
+    block = block_due("gold", seed, person.name, answers(*of), block_size(rate))
+    given = {row.extra.get("block") for row in golds.labels if row.status is not State.retracted}
+    if block is None or block in given:
+        return None
+    pool, own, answered = session.pool_view, own_slots(*of), golds.answered
+    left = [ids for ids in golds.pairs if ids in pool and ids not in own and ids not in answered]
+    # One that was undone comes first, those that were put off last.
+    rank = {State.retracted: 0, State.skipped: 2}
+    ranks = {(row.query_id, row.doc_id): rank.get(row.status, 1) for row in golds.labels}
+    order = sorted(drawn_order("gold", seed, person.name, left), key=lambda ids: ranks.get(ids, 1))
+    return golds.pairs[order[0]] if order else None
+
+
+def gold_block(session: AnnotationSession, person: Person) -> int:
+    """The number of the block that a person is in, from 1, which the label of a gold pair records."""
+    size = block_size(session.config.annotation.gold or 1)
+    return answers(session.store, session.config.name, person.name) // size + 1

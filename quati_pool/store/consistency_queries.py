@@ -1,0 +1,95 @@
+"""Queries about the pairs that check people: repeats, and gold pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from sqlalchemy import Integer, bindparam, func, select
+
+from quati_pool.records import State
+from quati_pool.store.database import Store
+from quati_pool.store.records import CurrentLabel, Slot
+from quati_pool.store.rows import RESOLVING, current_of
+from quati_pool.store.schema import assignments, labels
+from quati_pool.store.slots import SLOT, free_now, held_by, not_yet, slot_of
+from quati_pool.store.statements import COLLECTION, NAME, REPEATS
+
+_SEQS_A_STATEMENT = 500
+
+_c = assignments.c
+_mine = held_by(COLLECTION, NAME)
+# Run with every item, so built once. Repeats are recognized by their design, so that an index answers the first.
+_ANSWERS = select(func.count()).where(*_mine, _c.state == "done", _c.design_id.not_in(REPEATS))
+_REPEAT_OF_BLOCK = select(_c.assignment_id).where(
+    *_mine, _c.design_id.in_(REPEATS), _c.replicate == bindparam("block", type_=Integer())
+)
+
+
+class GradedSlot(NamedTuple):
+    """A done slot with its label's status, version and content_sha."""
+
+    slot: Slot
+    status: str
+    version: str
+    content_sha: str
+
+
+def answers(store: Store, collection: str, name: str) -> int:
+    """How many slots a person has done, without repeats."""
+    with store.reading() as connection:
+        return int(connection.execute(_ANSWERS, {"of": collection, "name": name}).scalar_one())
+
+
+def has_repeat(store: Store, collection: str, name: str, block: int) -> bool:
+    """Whether a person got the repeat of a block, in any state."""
+    with store.reading() as connection:
+        return (
+            connection.execute(_REPEAT_OF_BLOCK, {"of": collection, "name": name, "block": block}).first() is not None
+        )
+
+
+def graded_slots(store: Store, collection: str, name: str) -> list[GradedSlot]:
+    """The slots that a person has done, without repeats, in the order in which they were answered."""
+    wanted = (
+        select(*SLOT, labels.c.status, labels.c.version, labels.c.content_sha)
+        .join_from(assignments, labels, labels.c.seq == _c.label_seq)
+        .where(*held_by(collection, name), _c.state == "done", _c.phase == "blind")
+        .order_by(_c.label_seq)
+    )
+    with store.reading() as connection:
+        return [GradedSlot(slot_of(row[: len(SLOT)]), *row[len(SLOT) :]) for row in connection.execute(wanted)]
+
+
+def free_of(store: Store, collection: str, name: str, pairs: Collection[tuple[str, str]]) -> int:
+    """How many of these pairs (query_id, doc_id) a person could be given."""
+    queries = sorted({query_id for query_id, _ in pairs})
+    free = (_c.collection == collection, _c.query_id.in_(queries), free_now(), not_yet(name))
+    with store.reading() as connection:
+        found = connection.execute(select(_c.query_id, _c.doc_id).where(*free).distinct())
+        return sum((row.query_id, row.doc_id) in pairs for row in found)
+
+
+def repeat_labels(store: Store, collection: str, version: str) -> list[tuple[str, CurrentLabel]]:
+    """The label of each repeat that was graded under a version, with the person who gave it, by seq."""
+    wanted = (
+        select(*RESOLVING, _c.holder)
+        .join_from(assignments, labels, labels.c.seq == _c.label_seq)
+        .where(_c.collection == collection, _c.design_id.in_(REPEATS.params(of=collection)))
+        .where(labels.c.version == version, labels.c.status == State.ok.value)
+        .order_by(labels.c.seq)
+    )
+    with store.reading() as connection:
+        return [(row.holder, current_of(row)) for row in connection.execute(wanted)]
+
+
+def grades_of(store: Store, seqs: Iterable[int]) -> dict[int, int]:
+    """The grades of these labels, by seq; labels without a grade are absent."""
+    wanted = sorted(set(seqs))
+    found: dict[int, int] = {}
+    with store.reading() as connection:
+        for start in range(0, len(wanted), _SEQS_A_STATEMENT):
+            some = labels.c.seq.in_(wanted[start : start + _SEQS_A_STATEMENT])
+            graded = select(labels.c.seq, labels.c.relevance).where(some, labels.c.relevance.is_not(None))
+            found.update({row.seq: row.relevance for row in connection.execute(graded)})
+    return found
