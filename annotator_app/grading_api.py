@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,6 +27,7 @@ from annotator_app.grading_view import GradingView
 from annotator_app.sign_in import same_origin
 from quati_pool.annotation.highlight import Span
 from quati_pool.annotation.sentences import sentences
+from quati_pool.commands.annotate import remarks
 from quati_pool.commands.annotate.access import set_preference
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.grading import next_item, submission
@@ -36,6 +38,7 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import ConflictError, StoreError
 
 _LONGEST = 256 * 1024
+_REFERENCE = re.compile("([st])([0-9]{1,18})")
 _LOGGER = logging.getLogger("annotator_app")
 
 
@@ -92,6 +95,8 @@ class _Turn:
             "where": str(self.view.progress(item, done, stored)),
             "notice": str(notice or ""),
             "feedback": "",
+            "answers": str(self.answers()),
+            "asking": secrets.token_hex(16),
         }
         evidence = self.session.config.annotation.evidence
         if item is None:
@@ -105,6 +110,12 @@ class _Turn:
             "sentences": [] if evidence == "off" else sentences(item.text),
         }
 
+    def answers(self) -> Markup:
+        """The leads' answers that this person has not read yet."""
+        if not self.session.remarks.unread(self.person.name):
+            return Markup("")
+        return self.view.answers([one for one in remarks.my_remarks(self.session, self.token) if one.unread])
+
     def refused(self, error: AnswerError) -> dict[str, Any]:
         """What to say about an answer that was not stored; everything else on the page stays."""
         known = error.reason is not None
@@ -113,18 +124,20 @@ class _Turn:
 
     def item(self, data: Mapping[str, Any]) -> Item:
         """The item of a reference. Raises ConflictError if it is no longer there."""
-        kind, _, number = str(data.get("item")).partition("-")
-        sha = str(data.get("sha"))
-        if not number.isdecimal() or len(number) > 18:
+        found = _REFERENCE.fullmatch(str(data.get("item")))
+        if found is None:
             raise AnswerError("this item was never given out; reload the page")
-        if kind == "training":
+        kind, number, sha = found[1], found[2], str(data.get("sha"))
+        if kind == "t":
             training = next((one for one in self.session.training.all() if one.training_id == int(number)), None)
             if training is not None:
-                return _item("training", int(number), training.query_id, training.doc_id, sha)
+                return _item(
+                    "gold" if training.gold else "training", int(number), training.query_id, training.doc_id, sha
+                )
         else:
             slot = self.session.assignments.slot(int(number))
             if slot is not None:
-                return _item("blind", int(number), slot.query_id, slot.doc_id, sha)
+                return _item(slot.phase, int(number), slot.query_id, slot.doc_id, sha)
         raise ConflictError("gone", "there is no such pair to grade any more; go on with the next one")
 
 
@@ -195,6 +208,28 @@ def _highlight(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
     return {"drawn": str(turn.view.pair(shown, on)) if shown is not None and same else None}
 
 
+def _ask(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Sends a question about the pair on the page to the leads."""
+    text: Any = data.get("text")
+    nonce: Any = data.get("nonce")
+    try:
+        item = turn.item(data)
+        remarks.ask(turn.session, turn.token, item.query_id, item.doc_id, text, nonce)
+    except ConflictError as error:
+        return {"notice": str(turn.view.notice(f"conflict_{error.reason}", "warning"))}
+    except AnswerError as error:
+        return turn.refused(error)
+    return {"notice": str(turn.view.notice("asked", "good")), "asking": secrets.token_hex(16)}
+
+
+def _read(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Records that an answer was read."""
+    for one in remarks.my_remarks(turn.session, turn.token):
+        if one.last_seq == data.get("seen"):
+            remarks.mark_read(turn.session, turn.token, one.query_id, one.doc_id, one.last_seq)
+    return {"answers": str(turn.answers())}
+
+
 _Step = Callable[[_Turn, Mapping[str, Any]], dict[str, Any]]
 
 _STEPS: dict[str, _Step] = {
@@ -204,16 +239,18 @@ _STEPS: dict[str, _Step] = {
     "second": _second,
     "undo": _undo,
     "highlight": _highlight,
+    "ask": _ask,
+    "read": _read,
 }
 
 
 def _reference(item: Item) -> str:
     """How the page refers to an item; neither the passage's id nor why it is asked is part of it."""
-    return f"training-{item.training_id}" if item.assignment_id is None else f"slot-{item.assignment_id}"
+    return f"t{item.training_id}" if item.assignment_id is None else f"s{item.assignment_id}"
 
 
 def _item(kind: Any, number: int, query_id: str, doc_id: str, sha: str) -> Item:
-    training = kind == "training"
+    training = kind in ("training", "gold")
     return Item(
         kind=kind,
         assignment_id=None if training else number,

@@ -17,11 +17,20 @@ from quati_pool.commands.annotate.grading.answer import LONGEST_NOTE, REASONS, A
 from quati_pool.commands.annotate.grading.item import Item, SimilarPassage
 from quati_pool.commands.annotate.grading.next_item import Progress
 from quati_pool.commands.annotate.grading.reveal import Reveal
+from quati_pool.commands.annotate.remarks import LONGEST_REMARK, Conversation
 from quati_pool.commands.annotate.session import AnnotationSession, GradeMeaning
 from quati_pool.store.records import Training
 
 _START = 90
-_SAID_BY_THE_SCRIPT = ("chosen", "not_stored", "too_quick", "note_needed", "evidence_needed", "evidence_keys")
+_SAID_BY_THE_SCRIPT = (
+    "chosen",
+    "not_stored",
+    "too_quick",
+    "note_needed",
+    "evidence_needed",
+    "evidence_keys",
+    "try_again",
+)
 
 
 class GradingView:
@@ -41,7 +50,8 @@ class GradingView:
         """What stays from pair to pair: places for the pair and the messages, all buttons, the scale, the guide."""
         return html.fill(
             '<div class="desk" data-stage="begin"><div class="left"><div class="where"></div>'
-            '<div class="said" role="status"></div><div class="feedback-place"></div>'
+            '<div class="answers" role="status"></div><div class="said" role="status"></div>'
+            '<div class="feedback-place"></div>'
             '<div class="pair-place"></div>{bar}</div>{scale}{guide}</div>',
             bar=self._bar(highlight),
             scale=self._scale(),
@@ -69,6 +79,13 @@ class GradingView:
             help=self._say("note_help"),
             most=LONGEST_NOTE,
         )
+        question = html.fill(
+            '<div class="note question" hidden><label for="question">{label}</label>'
+            '<textarea id="question" rows="2" maxlength="{most}"></textarea>{send}</div>',
+            label=self._say("ask_label"),
+            most=LONGEST_REMARK,
+            send=self._button("send", self._say("ask_send"), None),
+        )
         moves = [
             self._button("undo", self._say("undo"), "u", stages="ask reasons end"),
             self._button("later", self._say("later"), "s", stages="ask"),
@@ -80,12 +97,13 @@ class GradingView:
             self._button("note", self._say("note"), "n", stages="ask reasons reveal"),
             self._button("highlight", self._say("highlight_on"), "h", stages="ask reasons", value="on"),
             self._button("highlight", self._say("highlight_off"), "h", stages="ask reasons", value="off"),
+            self._button("ask", self._say("ask"), "q", stages="ask reasons reveal practice"),
             self._button("guide", self._say("guide"), "?", stages="ask reasons reveal practice end"),
         ]
         if self._session.config.annotation.evidence != "off":
             folded.insert(1, self._button("evidence", self._say("evidence"), "e", stages="ask"))
         return html.fill(
-            '<div class="bar" data-highlight="{highlight}">{note}'
+            '<div class="bar" data-highlight="{highlight}">{note}{question}'
             '<p class="quiet" data-stages="reasons">{why}</p>'
             '<div class="grades" data-stages="ask reveal">{grades}</div>'
             '<div class="grades" data-stages="reasons">{reasons}</div>'
@@ -94,6 +112,7 @@ class GradingView:
             '<div class="moves">{keep}{moves}<span class="folded">{folded}</span></div></div>',
             highlight="on" if highlight else "off",
             note=note,
+            question=question,
             why=self._say("why"),
             grades=html.join(grades),
             reasons=html.join(reasons),
@@ -209,6 +228,27 @@ class GradingView:
             judge=self._say("reveal_judge", name=judge.name, grade=self.grade_name(judge.grade)),
             why=html.passage(judge.reasoning, kind="why") if judge.reasoning else Markup(""),
             again=self._say("reveal_again"),
+        )
+
+    def answers(self, conversations: Sequence[Conversation]) -> Markup:
+        """What leads answered to this person's questions, each with a button that says it was read."""
+        return html.join([self._conversation(one) for one in conversations])
+
+    def _conversation(self, one: Conversation) -> Markup:
+        about = html.fill('<p class="quiet">{query}</p>', query=html.text(one.query)) if one.query else Markup("")
+        messages = [
+            html.fill(
+                "<p><b>{by}</b> {text}</p>",
+                by=self._say("answered" if message.answer else "you_asked"),
+                text=html.text(message.text),
+            )
+            for message in one.messages
+        ]
+        return html.fill(
+            '<div class="notice good answer">{about}{messages}{read}</div>',
+            about=about,
+            messages=html.join(messages),
+            read=self._button("read", self._say("answer_read"), None, value=one.last_seq),
         )
 
     def end(self, done: Progress) -> Markup:

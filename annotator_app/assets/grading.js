@@ -14,6 +14,7 @@
 
   const place = (name) => desk.querySelector(`.${name}`);
   const note = () => desk.querySelector("#note");
+  const question = () => desk.querySelector("#question");
 
   // Time: gaps between signs of activity count up to ``idle`` seconds.
 
@@ -97,7 +98,7 @@
       desk.addEventListener("click", pressed);
       desk.idle = view.idle;
     }
-    for (const [name, piece] of [["said", view.notice], ["where", view.where], ["feedback-place", view.feedback]])
+    for (const [name, piece] of [["said", view.notice], ["where", view.where], ["feedback-place", view.feedback], ["answers", view.answers]])
       if (piece !== undefined && place(name)) place(name).innerHTML = piece;
     if (view.pair !== undefined) place("pair-place").innerHTML = view.pair;
     if (!place("bar")) return; // Streamlit drew the page again meanwhile: it is being opened
@@ -109,12 +110,14 @@
       shown = { stage: view.stage };
       return stage(view.stage);
     }
-    if (!view.stage) return; // the answer was refused: it can be changed
+    if (view.asking) shown.asking = view.asking;
+    if (!view.stage) return; // the answer was refused, and can be changed; or something else was asked for
     const another = view.pair !== undefined;
     shown = { ...shown, ...view, since: performance.now() };
     if (another) {
       note().value = "";
       open_note(false);
+      open_question(false);
       forget_evidence();
       paint();
       document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
@@ -250,6 +253,12 @@
     if (opened) note().focus();
   }
 
+  function open_question(opened) {
+    place("question").hidden = !opened;
+    if (opened) question().focus();
+    else question().value = "";
+  }
+
   // What is pressed
 
   function early() {
@@ -316,6 +325,18 @@
       place("pair-place").innerHTML = reply.drawn;
       untouched = passage().cloneNode(true);
       paint();
+    },
+    ask: () => open_question(true),
+    send: async () => {
+      const { item, sha, asking } = shown;
+      const reply = await send("ask", { item, sha, text: question().value, nonce: asking }).catch(() => null);
+      if (reply === null) return say(words.try_again, "warning");
+      show(reply);
+      if (reply.asking) open_question(false);
+    },
+    read: async (value) => {
+      const reply = await send("read", { seen: Number(value) }).catch(() => null);
+      if (reply) show(reply);
     },
     guide: () => guide().showModal(),
     "close-guide": () => guide().close(),
