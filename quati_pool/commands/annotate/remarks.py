@@ -132,8 +132,14 @@ def open_remarks(session: AnnotationSession, token: str | None) -> list[Conversa
     ]
 
 
-def remarks_on(session: AnnotationSession, query_id: str, doc_id: str) -> list[Conversation]:
-    """Everybody's conversations about a pair, for a lead; the oldest first. Checks no roles."""
+def remarks_on(session: AnnotationSession, token: str | None, query_id: str, doc_id: str) -> list[Conversation]:
+    """Everybody's conversations about a pair, open or not; the oldest first.
+
+    Raises SignedOutError, ForbiddenError for anybody but a lead, InputError if there is no pool.
+    """
+    session.person(token, "lead")
+    if (query_id, doc_id) not in session.pool_view:
+        return []
     by_thread: dict[str, list[Remark]] = {}
     for remark in session.remarks.of_pair(query_id, doc_id):
         by_thread.setdefault(remark.thread, []).append(remark)

@@ -155,6 +155,7 @@ def test_nobody_sees_or_answers_for_others(session: AnnotationSession) -> None:
     assert not mark_read(session, bia, "q0", "d1", 10**9)
     for_leads: list[Callable[[str | None], object]] = [
         lambda mine: open_remarks(session, mine),
+        lambda mine: remarks_on(session, mine, "q0", "d1"),
         lambda mine: answer_remark(session, mine, "ana", "q0", "d1", "Não.", nonce(3)),
         lambda mine: close(session, mine, "ana", "q0", "d1", seq, nonce(3)),
     ]
@@ -172,6 +173,7 @@ def test_nobody_sees_or_answers_for_others(session: AnnotationSession) -> None:
                 call(nobody)
     [mine] = my_remarks(session, ana)
     assert (len(mine.messages), mine.unread) == (2, True)
+    assert remarks_on(session, lia, "q0", "d2") == remarks_on(session, lia, "q9", "\ud800") == []
 
 
 def test_nothing_but_texts_names_and_times_is_part_of_a_conversation() -> None:
@@ -242,5 +244,5 @@ def test_hostile_texts_stay_text(session: AnnotationSession) -> None:
     ask(session, ana, "q0", "d1", HOSTILE, nonce(1))
     answer_remark(session, lia, "ana", "q0", "d1", HOSTILE, nonce(2))
     assert [message.text for message in my_remarks(session, ana)[0].messages] == [HOSTILE, HOSTILE]
-    [found] = remarks_on(session, "q0", "d1")
+    [found] = remarks_on(session, lia, "q0", "d1")
     assert said(found) == [("ana", False, HOSTILE), ("lia", True, HOSTILE)]
