@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import event
 
 from quati_pool.records import State
+from quati_pool.store.assessor_queries import labels_given, labels_since, last_labels, own_slots, practice_labels
 from quati_pool.store.database import Store
+from quati_pool.store.label_changes import Change, write_changes
 from tests.store.annotation import LEASE, claimed, given, queue
 
 
@@ -32,6 +35,13 @@ def test_sqlite_finds_slots_by_more_than_their_collection(tmp_path: Path) -> Non
         slots.held("ana")
         slots.mine("ana")
         slots.last("ana")
+        write_changes(store, [Change(seq, {f"{slot.query_id} {slot.doc_id}"}, given(slot))])
+        own_slots(store, "pira", "ana")
+        own_slots(store, "pira", "ana", "q1")
+        labels_given(store, "pira", "ana", "guide-1")
+        last_labels(store, "pira", "ana", 50)
+        labels_since(store, "pira", "ana", "guide-1", datetime.now(UTC))
+        practice_labels(store, "pira", "ana", "guide-1")
         slots.undo("ana", slot.assignment_id, seq, given(slot, status=State.retracted))
     tables = ("assignments", "mine", "nobodys", "labels")
     found = [(statement, step) for statement, step in plans if step.split()[1:2] and step.split()[1] in tables]
