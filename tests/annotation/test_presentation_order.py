@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.annotation.presentation_order import query_places, shuffled
+from quati_pool.annotation.presentation_order import first_query, query_places, shuffled
 
 DOCS = [f"d{number}" for number in range(30)]
 
@@ -44,3 +44,13 @@ def test_queries_have_places_from_1_that_only_the_seed_decides() -> None:
     many = [f"q{number}" for number in range(50)]
     assert query_places(1, many) != query_places(2, many)
     assert query_places(1, []) == {}
+
+
+def test_people_begin_anywhere_in_the_order_of_queries() -> None:
+    """10 queries, 2,000 people: 200 each expected. Chi-square with 9 degrees of freedom is above 27.9 with
+    probability 0.001."""
+    starts = [first_query(0, f"p{person}") for person in range(2000)]
+    assert all(0 <= start < 1 for start in starts)
+    counts = np.bincount([int(start * 10) for start in starts], minlength=10)
+    assert ((counts - 200) ** 2 / 200).sum() < 27.9
+    assert first_query(0, "p0") == starts[0] != first_query(1, "p0")

@@ -458,7 +458,7 @@ def test_annotation_has_defaults_and_is_read(tmp_path: Path) -> None:
     usual = load(tmp_path, HEAD + ONE).annotation
     assert (usual.prompt, usual.guidelines, usual.version, usual.reveal) == (None, None, 1, None)
     assert (usual.language, usual.lease, usual.idle, usual.taxonomy.theme) == (None, 30, 120, None)
-    assert usual.evidence == "optional"
+    assert (usual.evidence, usual.repeats, usual.gold) == ("optional", 0, 0.05)
     text = """\
 judges: {a: {judge: lexical}, b: {judge: lexical}, both: {consensus: [a, b]}}
 annotation:
@@ -470,11 +470,14 @@ annotation:
   lease: 45
   idle: 60
   evidence: off
+  repeats: 0.1
+  gold: 0
   taxonomy: {theme: [law, music], type: [how]}
 """
     read = load(tmp_path, HEAD + ONE + text).annotation
     assert (read.prompt, read.guidelines, read.version, read.reveal) == ("quati-pt", "guidelines.md", 3, "both")
     assert (read.language, read.lease, read.idle, read.evidence) == ("pt", 45, 60, "off")
+    assert (read.repeats, read.gold) == (0.1, 0)
     assert (read.taxonomy.theme, read.taxonomy.scope, read.taxonomy.type) == (["law", "music"], None, ["how"])
 
 
@@ -487,6 +490,9 @@ annotation:
         "language: no -> 6: annotation.language: expected 'pt', 'en' or 'es', not False",
         "lease: 0 -> 6: annotation.lease: expected at least 1, not 0",
         "idle: soon -> 6: annotation.idle: expected a number, not 'soon'",
+        "repeats: 0.6 -> 6: annotation.repeats: expected at most 0.5, not 0.6",
+        "repeats: -0.1 -> 6: annotation.repeats: expected at least 0, not -0.1",
+        "gold: .nan -> 6: annotation.gold: expected a finite number, not nan",
         "evidence: on -> 6: annotation.evidence: expected 'optional', 'required' or 'off', not True",
         "reveal: gpt -> 6: annotation.reveal: there is no judge 'gpt'; add it under judges:",
         "taxonomy: {topic: [a]} -> 6: annotation.taxonomy.topic: unknown key; there are: scope, theme, type",

@@ -7,15 +7,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.files.pools import PoolPair
 from quati_pool.records import State
 from quati_pool.store.database import Store
 from quati_pool.store.records import Entry, Label, content_sha
 from tests.commands.annotate.people_at_work import assigned, collection, pairs
 
 
-def judged(store: Store, version: str, rows: dict[tuple[str, str], int], name: str = "lexical") -> None:
+def judged(
+    store: Store,
+    version: str,
+    rows: dict[tuple[str, str], int],
+    name: str = "lexical",
+    pool: Sequence[PoolPair] | None = None,
+) -> None:
     """Labels of the judge, as `judge` would write them."""
-    texts = {(row["query_id"], row["doc_id"]): row for row in pairs()}
+    texts = {(row["query_id"], row["doc_id"]): row for row in pool or pairs()}
     for ids, grade in rows.items():
         seen = content_sha(texts[ids]["query"], texts[ids]["text"])
         label = Label(

@@ -28,7 +28,7 @@ GAP = 10
 
 def bring_repeat(session: AnnotationSession, person: Person, present: Slot) -> bool:
     """Gives a person a repeat if one is due and there is a pair for it, preferably of another query than the one they
-    are at; it is then the slot that they hold. False if they get none."""
+    are at; it is then the slot that they hold. False if there is nothing to give."""
     rate, seed = session.config.annotation.repeats, session.config.seed
     if not rate:
         return False
