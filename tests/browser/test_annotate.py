@@ -24,7 +24,7 @@ from tests.store.cluster import Cluster
 pytestmark = pytest.mark.browser
 
 PEOPLE = ["ana", "bia", "caio", "dora", "eva", "fabio", "gil", "hugo", "ines", "joao", "keila", "lia"]
-GRADES = ["Irrelevant", "Relevant", "Highly relevant", "Perfectly relevant"]
+GRADES = ["Irrelevante", "Relevante", "Muito relevante", "Perfeitamente relevante"]
 
 
 @pytest.fixture(scope="module")
@@ -241,7 +241,7 @@ def test_the_page_itself_survives_a_restart_of_the_server(browser: Browser, app:
         second, before = doc_id(page), question(page)
         app.stop(signal.SIGKILL)
         page.keyboard.press("2")
-        expect(page.locator(".pending")).to_contain_text("Your choice: 2 Highly relevant")
+        expect(page.locator(".pending")).to_contain_text("Your choice: 2 Muito relevante")
         page.keyboard.press("3")  # what was chosen is being sent
         app.start()
         another(page, before)
