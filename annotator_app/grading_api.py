@@ -33,6 +33,7 @@ from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, Sig
 from quati_pool.commands.annotate.grading import next_item, submission
 from quati_pool.commands.annotate.grading.answer import Answer
 from quati_pool.commands.annotate.grading.item import Item
+from quati_pool.commands.annotate.grading.pace import pace as own_pace
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import ConflictError, StoreError
@@ -51,7 +52,7 @@ def routes(session: AnnotationSession) -> list[Route]:
         token = request.cookies.get(COOKIE) or ""
         header = request.headers.get("accept-language", "")
         try:
-            return JSONResponse(step(_Turn(session, token, header), data))
+            return JSONResponse(step(_Turn(session, token, header, data), data))
         except SignedOutError:
             card = error_notices.signed_out_card(words.voice(session.config.annotation.language, header))
             return JSONResponse({"stage": "signed-out", "pair": str(card)}, 401)
@@ -78,21 +79,24 @@ def routes(session: AnnotationSession) -> list[Route]:
 class _Turn:
     """A request of a person who is signed in."""
 
-    def __init__(self, session: AnnotationSession, token: str, accepted: str) -> None:
+    def __init__(self, session: AnnotationSession, token: str, accepted: str, data: Mapping[str, Any]) -> None:
         self.session = session
         self.token = token
         self.person: Person = session.person(token)
         self.view = GradingView(session, words.voice(self.person.language, accepted))
+        offset = data.get("offset")
+        self.offset = offset if type(offset) is int and abs(offset) < 24 * 60 else 0
         self.highlight = bool(self.person.settings.get("highlight"))
 
     def next(self, notice: Markup | None = None, stored: str | None = None) -> dict[str, Any]:
         """What to grade now, and what to say above it."""
         item = next_item.next_item(self.session, self.token)
         done = next_item.progress(self.session, self.token)
+        pace = own_pace(self.session, self.token, self.offset)
         shown: dict[str, Any] = {
             "stage": "end" if item is None else "ask",
             "nonce": secrets.token_hex(16),
-            "where": str(self.view.progress(item, done, stored)),
+            "where": str(self.view.progress(item, done, pace, stored)),
             "notice": str(notice or ""),
             "feedback": "",
             "answers": str(self.answers()),

@@ -16,6 +16,7 @@ from quati_pool.annotation.highlight import highlights
 from quati_pool.commands.annotate.grading.answer import LONGEST_NOTE, REASONS, Answer
 from quati_pool.commands.annotate.grading.item import Item, SimilarPassage
 from quati_pool.commands.annotate.grading.next_item import Progress
+from quati_pool.commands.annotate.grading.pace import Pace
 from quati_pool.commands.annotate.grading.reveal import Reveal
 from quati_pool.commands.annotate.remarks import LONGEST_REMARK, Conversation
 from quati_pool.commands.annotate.session import AnnotationSession, GradeMeaning
@@ -151,7 +152,7 @@ class GradingView:
 
     # What changes
 
-    def progress(self, item: Item | None, done: Progress | None, stored: str | None) -> Markup:
+    def progress(self, item: Item | None, done: Progress, pace: Pace, stored: str | None) -> Markup:
         """Where the person is, and what was stored last."""
         if item is not None and item.kind == "training":
             return html.fill(
@@ -159,21 +160,29 @@ class GradingView:
                 practice=self._say("practice"),
                 hint=self._say("practice_hint"),
             )
-        if done is None:
-            return Markup("")
         parts = []
         if item is not None and done.query_total:
             parts.append(self._measure(self._say("this_query"), done.query_done, done.query_total))
-        parts.append(self._measure(self._say("all"), done.done, done.total))
+        parts.append(self._measure(self._say("all"), done.done, done.about, exact=done.total is not None))
         if stored is not None:
             parts.append(html.fill('<span class="quiet stored">{text}</span>', text=stored))
         if done.skipped:
             parts.append(html.fill('<span class="quiet">{text}</span>', text=self._say("put_off", count=done.skipped)))
+        parts.append(self._pace(pace))
         return html.fill('<div class="progress">{parts}</div>', parts=html.join(parts))
 
-    def _measure(self, name: str, done: int, total: int | None) -> Markup:
+    def _pace(self, pace: Pace) -> Markup:
+        """What the person did today, how fast, and how their practice went."""
+        parts = [self._say("today", count=pace.today)]
+        if pace.seconds is not None:
+            parts.append(self._say("seconds", seconds=self._voice.number(pace.seconds)))
+        if pace.practice.answered:
+            parts.append(self._say("practised", right=pace.practice.right, answered=pace.practice.answered))
+        return html.fill('<span class="quiet pace">{text}</span>', text=" · ".join(parts))
+
+    def _measure(self, name: str, done: int, total: int, exact: bool = True) -> Markup:
         number = self._voice.number
-        figure = number(done) if total is None else f"{number(done)} / {number(total)}"
+        figure = f"{number(done)} / {number(total)}" if exact else self._say("about", done=done, total=total)
         bar = (
             Markup("")
             if not total

@@ -38,7 +38,7 @@
     const answer = await fetch(`/grading/${step}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
+      body: JSON.stringify({ ...body, offset: -new Date().getTimezoneOffset() }),
     });
     return answer.status >= 500 ? null : answer.json();
   }

@@ -22,14 +22,16 @@ BLOCK = 50
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """A person's progress in pairs: in the query they are working on, in all of their pairs, and how many more they
-    could be given (``free``). ``total`` is None if others draw on the same pairs and no load is set; ``skipped``
-    pairs were postponed, ``training`` pairs are left to practise on."""
+    could be given (``free``). ``total`` is None if others draw on the same pairs and no load is set; ``about`` is then
+    what it comes to if everybody with an access code does the same share of the free pairs. ``skipped`` pairs were
+    postponed, ``training`` pairs are left to practise on."""
 
     query_id: str | None
     query_done: int
     query_total: int
     done: int
     total: int | None
+    about: int
     free: int
     skipped: int
     training: int
@@ -91,16 +93,25 @@ def progress(session: AnnotationSession, token: str | None) -> Progress:
     if free:
         loads, all_limited = _design_loads(session)
         total = max(done + left, min(done + left + free, sum(loads.values()))) if all_limited else None
+    about = total if total is not None else done + left + _share(session, free)
     return Progress(
         query_id=None if slot is None else slot.query_id,
         query_done=here.done if here else 0,
         query_total=here.done + here.open if here else 0,
         done=done,
         total=total,
+        about=about,
         free=free,
         skipped=sum(row.skipped for row in by_query),
         training=len(unanswered_training(session, person, known)),
     )
+
+
+def _share(session: AnnotationSession, free: int) -> int:
+    """One person's share of free pairs, rounded up."""
+    people = sum(one.revoked_at is None for one in session.people.all())
+    overlap = max((design.parameters.get("overlap") or 1 for design in session.designs.outlines()), default=1)
+    return min(free, -(-free * overlap // max(people, 1)))
 
 
 def _design_loads(session: AnnotationSession) -> tuple[dict[int, int], bool]:
@@ -122,17 +133,15 @@ def _claim_block(session: AnnotationSession, person: Person, seen: Collection[Id
     full = {design_id for design_id, load in loads.items() if taken.get(design_id, 0) >= load}
     if all_limited and len(full) == len(loads):
         return False
-    for query_id, design_ids in _in_order(session, [query.query_id for query in queries]):
-        free = [slot for slot in assignments.free(person.name, query_id) if slot.design_id not in full]
+    for query_id, design_id in _in_order(session, [query.query_id for query in queries]):
+        free = [slot for slot in assignments.free(person.name, query_id, design_id) if slot.design_id not in full]
         gone = [slot.assignment_id for slot in free if (query_id, slot.doc_id) not in pool]
         if gone:
             assignments.withdraw(gone)
         wanted = {
             slot.doc_id: slot.assignment_id
             for slot in free
-            if (query_id, slot.doc_id) in pool
-            and (query_id, slot.doc_id) not in seen
-            and (design_ids is None or slot.design_id in design_ids)
+            if (query_id, slot.doc_id) in pool and (query_id, slot.doc_id) not in seen
         }
         order = shuffled(session.config.seed, person.name, query_id, list(wanted))
         block = [wanted[doc_id] for doc_id in order[:BLOCK]]
@@ -141,13 +150,13 @@ def _claim_block(session: AnnotationSession, person: Person, seen: Collection[Id
     return False
 
 
-def _in_order(session: AnnotationSession, query_ids: Sequence[str]) -> Iterator[tuple[str, frozenset[int] | None]]:
-    """These queries in the order in which they are given out, with the designs whose slots may be taken (None: any):
+def _in_order(session: AnnotationSession, query_ids: Sequence[str]) -> Iterator[tuple[str, int | None]]:
+    """These queries in the order in which they are given out, with the design whose slots may be taken (None: any):
     first those of the designs with a stored order, by design, in that order, then all as they are."""
     for design in session.designs.outlines():
         if design.in_stored_order:
             order = session.designs.query_order(design.design_id)
             for query_id in sorted(order.keys() & query_ids, key=lambda query_id: (order[query_id], query_id)):
-                yield query_id, frozenset({design.design_id})
+                yield query_id, design.design_id
     for query_id in query_ids:
         yield query_id, None
