@@ -100,13 +100,16 @@ class Assignments:
         with self._store.reading() as connection:
             return int(connection.execute(statements.FREE_PAIRS, self._of(name)).scalar_one())
 
-    def free(self, name: str, query_id: str) -> list[Slot]:
-        """The slots of a query that a person could be given, one per pair (the lowest replicate), by doc_id."""
+    def free(self, name: str, query_id: str, design_id: int | None = None) -> list[Slot]:
+        """The slots of a query (of one design, if it is given) that a person could be given, one per pair (the lowest
+        replicate), by doc_id."""
 
         c = assignments.c
         wanted = select(*SLOT).where(
             c.collection == self._collection, c.query_id == query_id, free_now(), not_yet(name)
         )
+        if design_id is not None:
+            wanted = wanted.where(c.design_id == design_id)
         lowest: dict[str, Slot] = {}
         with self._store.reading() as connection:
             for row in connection.execute(wanted.order_by(c.doc_id, c.replicate, c.assignment_id)):
