@@ -26,6 +26,10 @@ TrainingOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Pairs to practise on: query_id, doc_id, relevance, explanation."),
 ]
+GoldOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Pairs with a known grade to mix in unannounced: query_id, doc_id, relevance."),
+]
 StrataOption = Annotated[
     str | None,
     typer.Option(metavar="query,grade,systems", help="What forms strata; with --judge all three by default."),
@@ -57,6 +61,7 @@ def assign(
     stratified: StratifiedOption = None,
     queries: PairsOfQueriesOption = None,
     training: TrainingOption = None,
+    gold: GoldOption = None,
     by: StrataOption = None,
     judge: JudgeOption = None,
     minimum: MinimumOption = 1,
@@ -77,12 +82,14 @@ def assign(
     Stores how pairs were chosen and with what probability. The same command again adds nothing; a larger
     sample with the same seed adds only the further pairs. Pairs stay with the people who have them.
     """
-    if training is not None:
-        choices = (everything, random, stratified, queries, by, judge, system, depth, load, to)
+    known = training or gold
+    if known is not None:
+        choices = (everything, random, stratified, queries, by, judge, system, depth, load, to, training and gold)
         if any(choices) or overlap != 1 or minimum != 1 or seed is not None:
-            raise typer.BadParameter("cannot be combined with the other choices, as everybody does all of the training",
-                                     param_hint="--training")  # fmt: skip
-        _train(config, training, dry_run, database, output_format, full)
+            pairs = "does all of the training" if training else "may get each of the gold pairs"
+            raise typer.BadParameter(f"cannot be combined with the other choices, as everybody {pairs}",
+                                     param_hint="--training" if training else "--gold")  # fmt: skip
+        _train(config, known, gold is not None, dry_run, database, output_format, full)
         return
     if depth is not None and system is None:
         raise typer.BadParameter("says how deep a system's run is taken; add --system", param_hint="--depth")
@@ -104,17 +111,23 @@ def assign(
     show(report, assigned, partial(tables, whole=output_format is Format.csv), as_data, output_format, full)
 
 
-def _train(config: Path, path: Path, dry_run: bool, database: str | None, output_format: Format, full: bool) -> None:
+def _train(
+    config: Path, path: Path, gold: bool, dry_run: bool, database: str | None, output_format: Format, full: bool
+) -> None:
     from quati_pool.commands.annotate.assigning.training_file import add_training
     from quati_pool.reporting.answers.annotation import training
     from quati_pool.reporting.json_data.annotate import training_as_data
     from quati_pool.reporting.tables.assign import training_table
 
     with ConsoleListener() as listener:
-        made = add_training(config, path, dry_run=dry_run, database=database, listener=listener)
+        made = add_training(config, path, gold=gold, dry_run=dry_run, database=database, listener=listener)
     if made.assigned:
-        note = f"{made.assigned:,} of them are assigned too: people see the known grade before they grade"
-        typer.echo(note, err=True)
+        what = (
+            "who has one of these to grade does not get it as gold"
+            if gold
+            else ("people see the known grade before they grade")
+        )
+        typer.echo(f"{made.assigned:,} of them are assigned too: {what}", err=True)
     show(
         made,
         partial(training, dry_run=dry_run),

@@ -139,6 +139,8 @@ def test_assign_says_what_it_chose_and_a_dry_run_writes_nothing(workspace: Path,
         ),
         (("--training", "x.tsv", "--seed", 3), "cannot be combined with the other choices"),
         (("--training", "x.tsv", "--minimum", 2), "cannot be combined with the other choices"),
+        (("--gold", "x.tsv", "--to", "ana"), "as everybody may get each of the gold pairs"),
+        (("--gold", "x.tsv", "--training", "y.tsv"), "cannot be combined with the other choices"),
         (("--queries", "q1", "--depth", 3), "says how deep a system's run is taken; add --system"),
     ],
 )
@@ -160,6 +162,16 @@ def test_training_is_added_by_assign(workspace: Path, cli: Cli) -> None:
     again = cli("assign", "--training", "t.tsv", "--format", "json")
     assert (json.loads(again.out)["training"]["added"], json.loads(again.out)["training"]["assigned"]) == (0, 1)
     assert "1 of them are assigned too: people see the known grade" in again.err
+
+
+def test_gold_pairs_are_added_by_assign(workspace: Path, cli: Cli) -> None:
+    (workspace / "g.tsv").write_text("query_id\tdoc_id\trelevance\nq0\td0\t3\n", encoding="utf-8")
+    done = cli("assign", "--gold", "g.tsv", "--format", "json")
+    assert json.loads(done.out) == {"gold": {"pairs": 1, "added": 1, "total": 1, "assigned": 0, "dry_run": False}}
+    assert "training" not in cli("assign", "--all").err
+    again = cli("assign", "--gold", "g.tsv")
+    assert "0 of 1 pair are new or changed; 1 gold pair in all." in again.out
+    assert "1 of them are assigned too: who has one of these to grade does not get it as gold" in again.err
 
 
 def test_nothing_to_assign_without_a_pool_is_one_line(tiny: Path, cli: Cli) -> None:

@@ -31,6 +31,8 @@ def assigned(report: AssignReport) -> Answer:
 def training(report: TrainingReport, dry_run: bool) -> Answer:
     would = "would be" if dry_run else "are"
     total = f"{counted(report.total, 'pair', 'pairs')} of training in all"
+    if report.gold:
+        total = f"{counted(report.total, 'gold pair', 'gold pairs')} in all"
     return Answer([f"{report.added:,} of {counted(report.pairs, 'pair', 'pairs')} {would} new or changed; {total}."])
 
 

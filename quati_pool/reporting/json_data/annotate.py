@@ -34,8 +34,9 @@ def imported_as_data(imported: Sequence[ImportedLabels]) -> Any:
 
 
 def training_as_data(report: TrainingReport, dry_run: bool) -> Any:
-    """The JSON object of ``assign --training``."""
-    return {"training": {**pick(report, "pairs added total assigned"), "dry_run": dry_run}}
+    """The JSON object of ``assign --training`` and ``--gold``."""
+    counts = {**pick(report, "pairs added total assigned"), "dry_run": dry_run}
+    return {"gold" if report.gold else "training": counts}
 
 
 def _assigned(report: AssignReport) -> dict[str, Any]:

@@ -36,7 +36,9 @@ def tables(report: AssignReport, whole: bool = False) -> list[Table]:
 def training_table(report: TrainingReport, dry_run: bool) -> Table:
     columns = [Column("In the file"), Column("New or changed"), Column("In all")]
     note = "Nothing was written, for this is a dry run." if dry_run else ""
-    return Table("Training", columns, [[report.pairs, report.added, report.total]], note)
+    return Table(
+        "Gold pairs" if report.gold else "Training", columns, [[report.pairs, report.added, report.total]], note
+    )
 
 
 def _told(report: AssignReport) -> str:

@@ -131,7 +131,7 @@ def _create(
 
 
 def _training_notes(session: AnnotationSession, pairs: Sequence[Ids]) -> list[str]:
-    both = set(pairs) & {(one.query_id, one.doc_id) for one in session.training.all()}
+    both = set(pairs) & {(one.query_id, one.doc_id) for one in session.training.all() if not one.gold}
     if not both:
         return []
     return [f"{len(both):,} of the chosen pairs are training: people see the known grade before they grade"]

@@ -59,7 +59,7 @@ class PairSampling:
                 options.queries is not None]  # fmt: skip
         if sum(ways) != 1:
             raise QuatiPoolError(
-                "choose the pairs in exactly one way: --all, --random, --stratified, --queries or --training"
+                "choose the pairs in exactly one way: --all, --random, --stratified, --queries, --training or --gold"
             )
         if options.stratified is None and (options.by or options.judge):
             raise QuatiPoolError("--by and --judge say how to stratify; ask for --stratified N")

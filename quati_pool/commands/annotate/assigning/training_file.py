@@ -1,4 +1,5 @@
-"""``quati-pool assign --training``: pairs with a known grade, which people grade first and learn from."""
+"""``quati-pool assign --training`` and ``--gold``: pairs with a known grade, which people grade first and learn from,
+or which come unannounced among the others and show how well they grade."""
 
 from __future__ import annotations
 
@@ -21,26 +22,29 @@ _FIELDS = ("query_id", "doc_id", "relevance", "explanation")
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """Counts of pairs: ``pairs`` in the file, of which ``added`` are new or changed; ``total`` training pairs
-    afterwards; ``assigned`` pairs of the file that also have slots, although training shows people their grade."""
+    """Counts of pairs: ``pairs`` in the file, of which ``added`` are new or changed; ``total`` training pairs (or, with
+    ``gold``, gold pairs) afterwards; ``assigned`` pairs of the file that also have slots."""
 
     pairs: int
     added: int
     total: int
     assigned: int = 0
+    gold: bool = False
 
 
 def add_training(
     config_path: Path,
     path: Path,
     *,
+    gold: bool = False,
     by: str = "assign",
     dry_run: bool = False,
     database: str | None = None,
     listener: Listener | None = None,
 ) -> TrainingReport:
-    """Adds a file's pairs (TSV, CSV or JSON lines: query_id, doc_id, relevance, explanation) to the training; an
-    existing training pair gets the file's grade and explanation.
+    """Adds a file's pairs (TSV, CSV or JSON lines: query_id, doc_id, relevance, explanation) to the training, or to the
+    gold pairs, which need no explanation. A pair that is there already gets the file's grade and explanation, and is of
+    this kind then.
 
     Raises InputError, and adds nothing, if a pair is not in the pool, occurs twice, has a grade that is not on the
     scale, or has no explanation.
@@ -52,7 +56,7 @@ def add_training(
     ):
         given: dict[tuple[str, str], tuple[int, str]] = {}
         grader = Grader(session.config.grades)
-        for line, query_id, doc_id, relevance, explanation in _rows(path):
+        for line, query_id, doc_id, relevance, explanation in _rows(path, gold):
             pair = (query_id, doc_id)
             try:
                 grade = grader.grade(relevance)
@@ -62,7 +66,7 @@ def add_training(
                 scale = ", ".join(map(str, sorted(session.config.grades)))
                 problem = "there is no grade" if grade is None else f"the grade {grade} is not on the scale"
                 raise InputError(path, line, f"{problem}; give one of {scale}")
-            if not explanation.strip():
+            if not gold and not explanation.strip():
                 raise InputError(path, line, "the explanation is empty; say why the pair has its grade")
             if pair not in session.pool_view:
                 raise InputError(
@@ -73,23 +77,26 @@ def add_training(
             given[pair] = (grade, explanation)
         if not given:
             raise InputError(path, None, f"holds no pairs; expected rows of {', '.join(_FIELDS)}")
-        there = {(one.query_id, one.doc_id): (one.relevance, one.explanation) for one in session.training.all()}
+        known = session.training.all()
+        there = {(one.query_id, one.doc_id): (one.relevance, one.explanation) for one in known if one.gold == gold}
         new = {pair: values for pair, values in given.items() if there.get(pair) != values}
         if not dry_run:
             for (query_id, doc_id), (grade, explanation) in new.items():
-                session.training.add(query_id, doc_id, grade, explanation, by)
+                session.training.add(query_id, doc_id, grade, explanation, by, gold=gold)
         slots = {(slot.query_id, slot.doc_id) for slot in all_slots(session.store, session.config.name)}
-        return TrainingReport(len(given), len(new), len(there.keys() | given.keys()), len(given.keys() & slots))
+        total = len(there.keys() | given.keys())
+        return TrainingReport(len(given), len(new), total, len(given.keys() & slots), gold)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, str, str, object, str]]:
+def _rows(path: Path, gold: bool) -> Iterator[tuple[int, str, str, object, str]]:
     suffix = data_suffix(path)
+    required = _FIELDS[:-1] if gold else _FIELDS
     if suffix in (".jsonl", ".ndjson", ".json"):
         for line, record in read_records(path):
-            missing = [name for name in _FIELDS if name not in record]
+            missing = [name for name in required if name not in record]
             if missing:
-                raise InputError(path, line, f"no field {missing[0]!r}; expected {', '.join(_FIELDS)}")
-            query_id, doc_id, relevance, explanation = (record[name] for name in _FIELDS)
+                raise InputError(path, line, f"no field {missing[0]!r}; expected {', '.join(required)}")
+            query_id, doc_id, relevance, explanation = (record.get(name, "") for name in _FIELDS)
             for name, value in (("query_id", query_id), ("doc_id", doc_id), ("explanation", explanation)):
                 if not isinstance(value, str):
                     raise InputError(path, line, f"{name} is not a string; write it in quotes")
@@ -103,10 +110,11 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str, object, str]]:
                     raise InputError(path, line, str(fault)) from None
             yield line, str(query_id), str(doc_id), relevance, str(explanation)
     elif suffix in (".tsv", ".csv"):
-        fields = [Field(name, name) for name in _FIELDS]
+        fields = [Field(name, name, name in required) for name in _FIELDS]
         for line, (query_id, doc_id, relevance, explanation) in read_table(
             path, "csv" if suffix == ".csv" else "tsv", fields, headerless=suffix == ".tsv"
         ):
             yield line, query_id, doc_id, relevance, explanation
     else:
-        raise QuatiPoolError(f"{path}: training files must be .tsv, .csv or .jsonl; rename the file")
+        kind = "gold" if gold else "training"
+        raise QuatiPoolError(f"{path}: {kind} files must be .tsv, .csv or .jsonl; rename the file")

@@ -299,10 +299,13 @@ def test_queries_come_from_a_list_or_a_file_of_ids_or_of_queries(tmp_path: Path)
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "no way": ({}, "choose the pairs in exactly one way: --all, --random, --stratified, --queries or --training"),
+    "no way": (
+        {},
+        "choose the pairs in exactly one way: --all, --random, --stratified, --queries, --training or --gold",
+    ),
     "two ways": (
         {"everything": True, "random": "3"},
-        "choose the pairs in exactly one way: --all, --random, --stratified, --queries or --training",
+        "choose the pairs in exactly one way: --all, --random, --stratified, --queries, --training or --gold",
     ),
     "a rate above 1": ({"random": "1.5"}, "--random 1.5 is neither a number of pairs nor a rate; give 300, 0.1 or 10%"),
     "a negative number": (
@@ -471,3 +474,62 @@ def test_training_at_fault_is_named_by_its_line_and_nothing_is_added(
     assert str(refused.value).startswith(f"{path}:3: {message}")
     with AnnotationSession.open(alone) as session:
         assert session.training.all() == []
+
+
+# ---- gold
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("gold.tsv", "query_id\tdoc_id\trelevance\nq0\td1\t3\nq1\td2\tIrrelevant\n"),
+        ("bare.tsv", "q0\td1\t3\nq1\td2\t0\n"),
+        ("gold.csv", "explanation,query_id,doc_id,relevance\n,q0,d1,3\n,q1,d2,0\n"),
+        ("gold.jsonl", '{"query_id": "q0", "doc_id": "d1", "relevance": 3}\n'
+                       '{"query_id": "q1", "doc_id": "d2", "relevance": "Irrelevant", "explanation": ""}\n'),
+    ],
+)  # fmt: skip
+def test_gold_pairs_need_no_explanation(alone: Path, tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    made = add_training(alone, tmp_path / name, gold=True)
+    assert (made.pairs, made.added, made.total, made.gold) == (2, 2, 2, True)
+    assert add_training(alone, tmp_path / name, gold=True).added == 0
+    with AnnotationSession.open(alone) as session:
+        found = [(one.query_id, one.doc_id, one.relevance, one.explanation, one.gold) for one in session.training.all()]
+    assert found == [("q0", "d1", 3, "", True), ("q1", "d2", 0, "", True)]
+
+
+def test_a_pair_is_either_gold_or_to_practise_on(alone: Path, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("query_id\tdoc_id\trelevance\texplanation\nq0\td1\t3\tsaid outright\n", encoding="utf-8")
+    for gold in (False, True, False):
+        made = add_training(alone, path, gold=gold)
+        assert (made.added, made.total) == (1, 1)
+        with AnnotationSession.open(alone) as session:
+            assert [one.gold for one in session.training.all()] == [gold]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("q0\tx9\t3", "'q0' 'x9' is not in the pool; take a pair that is"),
+        ("q0\td1\t4", "the grade 4 is not on the scale; give one of 0, 1, 2, 3"),
+        ("q0\td0\t3", "'q0' 'd0' occurs twice; keep one"),
+    ],
+)
+def test_gold_at_fault_is_named_by_its_line_and_nothing_is_added(
+    alone: Path, tmp_path: Path, row: str, message: str
+) -> None:
+    path = tmp_path / "gold.tsv"
+    path.write_text(f"query_id\tdoc_id\trelevance\nq0\td0\t1\n{row}\n", encoding="utf-8")
+    with pytest.raises(QuatiPoolError) as refused:
+        add_training(alone, path, gold=True)
+    assert str(refused.value) == f"{path}:3: {message}"
+    with AnnotationSession.open(alone) as session:
+        assert session.training.all() == []
+
+
+def test_gold_among_the_chosen_pairs_shows_nobody_its_grade(alone: Path) -> None:
+    with AnnotationSession.open(alone) as session:
+        session.training.add("q0", "d0", 3, "", "caio", gold=True)
+    assert assign(alone, AssignOptions(queries="q0", dry_run=True)).notes == []
