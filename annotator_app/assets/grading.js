@@ -361,7 +361,7 @@
     if (!desk?.isConnected || event.ctrlKey || event.metaKey || event.altKey) return;
     mark();
     if (guide()?.open) {
-      if (event.key === "?" && !writing(event.target)) guide().close();
+      if (event.key === "Escape" || (event.key === "?" && !writing(event.target))) guide().close();
       return;
     }
     if (writing(event.target)) return;

@@ -148,7 +148,7 @@ def test_reasons_notes_and_highlighting_by_keyboard(browser: Browser, app: Serve
         sign_in(page, app, code_for(config, "bia"))
         question(page)
         page.keyboard.press("n")
-        field = page.locator("textarea")
+        field = page.locator("#note")
         expect(field).to_be_focused()
         page.keyboard.type("3 x s u: <b>keys</b> are letters here")
         page.keyboard.press("Escape")
@@ -389,7 +389,7 @@ def test_passage_scale_and_buttons_are_in_sight_whatever_the_length(
                 button = page.get_by_role("button", name=re.compile(f"^{grade}"))
                 expect(button).to_be_in_viewport(ratio=1)
             if width < 600:
-                page.get_by_role("button", name="Guide").click()
+                page.keyboard.press("?")
             scale = page.locator(".scale, .guide-text section").locator("visible=true")
             assert scale.count() == 1
             for meaning in scale.locator(".meaning").all():
