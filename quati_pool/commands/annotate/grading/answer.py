@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -70,7 +69,7 @@ def check_answer(session: AnnotationSession, answer: Answer) -> CheckedAnswer:
     _check_reason(status, answer.reason, note)
     check_nonce(answer.nonce)
     for seconds in (answer.active_seconds, answer.elapsed_seconds):
-        if type(seconds) not in (int, float) or not (math.isfinite(seconds) and 0 <= seconds <= _LONGEST_SECONDS):
+        if type(seconds) not in (int, float) or not 0 <= seconds <= _LONGEST_SECONDS:
             raise AnswerError(f"{str(seconds)[:40]!r} is not a duration; reload the page")
     if not isinstance(answer.highlighted, bool):
         raise AnswerError("highlighting must be on or off; reload the page")

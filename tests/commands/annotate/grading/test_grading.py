@@ -341,6 +341,7 @@ def test_two_tabs_of_one_person_store_one_grade(session: AnnotationSession) -> N
         ({"nonce": None}, "nonce"),
         ({"active_seconds": math.nan}, "not a duration"),
         ({"elapsed_seconds": math.inf}, "not a duration"),
+        ({"elapsed_seconds": 10**400}, "not a duration"),
         ({"active_seconds": -1}, "not a duration"),
         ({"active_seconds": "1"}, "not a duration"),
         ({"highlighted": "yes"}, "on or off"),
