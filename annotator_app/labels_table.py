@@ -13,7 +13,8 @@ from quati_pool.records import State
 
 class LabelRow(NamedTuple):
     """A row of the table: the labeler's name and kind (person, judge, consensus, file), the grade in words, active
-    seconds, a person's notes, and a judge's reasons and thoughts, which are collapsed."""
+    seconds, a person's notes, a judge's reasons and thoughts, which are collapsed, and the words of the passage that a
+    person marked as evidence."""
 
     name: str
     kind: str
@@ -22,6 +23,7 @@ class LabelRow(NamedTuple):
     notes: list[str]
     reasons: Sequence[str] = ()
     thoughts: Sequence[str] = ()
+    evidence: Sequence[str] = ()
 
 
 def labels_table(rows: list[LabelRow]) -> Markup:
@@ -42,15 +44,18 @@ def grade_name(grade: int | None, status: State | None) -> str:
 
 def _row(row: LabelRow) -> Markup:
     notes = html.join([html.passage(note, kind="note") for note in row.notes])
+    quotes = [html.fill("<q>{words}</q>", words=html.marked(words)) for words in row.evidence]
+    evidence = html.fill('<p class="evidence theirs" dir="auto">{quotes}</p>', quotes=html.join(quotes, " … "))
     folded = html.join([_folded("review.why", row.reasons), _folded("review.thoughts", row.thoughts)])
     seconds = "" if row.seconds is None else context.say("review.seconds", seconds=context.number(row.seconds))
     return html.fill(
-        '<tr class="{kind}"><th scope="row">{name}</th><td class="grade">{grade}</td><td>{notes}{folded}</td>'
+        '<tr class="{kind}"><th scope="row">{name}</th><td class="grade">{grade}</td><td>{notes}{evidence}{folded}</td>'
         '<td class="quiet seconds">{seconds}</td></tr>',
         kind=row.kind,
         name=html.text(row.name),
         grade=html.text(row.grade),
         notes=notes,
+        evidence=evidence if quotes else Markup(""),
         folded=folded,
         seconds=seconds,
     )

@@ -1,53 +1,87 @@
-"""The page where a lead sees people's disagreements, query by query, and decides."""
+"""The page where a lead sees people's disagreements one by one, and decides; ``assets/review.js`` has its keys."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import streamlit as st
 from markupsafe import Markup
 
-from annotator_app import context, error_notices, explorer, html, theme
+from annotator_app import context, error_notices, explorer, guide, html, open_remarks, theme
 from annotator_app.labels_table import LabelRow, grade_name, labels_table
+from annotator_app.words import Voice
 from quati_pool.annotation.codes import new_token
+from quati_pool.annotation.evidence import merged
 from quati_pool.annotation.unicode_display import visible
+from quati_pool.commands.annotate.annotation_pair import Ids
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.review import blinding, decisions, disagreements, training_pairs
 from quati_pool.commands.annotate.review.disagreements import DisputedPair, Filter, JudgesLabel, PersonsLabel, Review
+from quati_pool.commands.annotate.session import GradeMeaning
 from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import ConflictError, StoreError
 
+_Result = TypeVar("_Result")
+
+_AT = "review.at"
+_ADVANCE = "review.advance"
+_LAST = "review.last"
+_DRAFTS = "review.drafts"
+_DRAWN = "review.drawn"
 _SAID = "review.said"
 _NONCES = "review.nonces"
-_START = "review.start"
 _LONGEST_OPTION = 90
+
+
+class _Stored(NamedTuple):
+    """The last decision that was stored in this tab, and what the page says about it."""
+
+    ids: Ids
+    content_sha: str
+    seq: int
+    comment: str
+    said: str
 
 
 def page() -> None:
     style, title = Markup(theme.asset("lead.css")), context.say("app.review")
-    html.draw(html.fill('<style>{style}</style><h1 class="page">{title}</h1>', style=style, title=title))
+    html.draw(html.fill('<style>{style}</style><h1 class="unseen">{title}</h1>', style=style, title=title))
+    open_remarks.section()
     _review()
 
 
 @st.fragment
 def _review() -> None:
     with error_notices.guarded():
-        wanted = _filter()
-        found = disagreements.disagreements(context.session(), context.token(), wanted, st.session_state.get(_START, 0))
-        _choices(found, wanted)
-        _outcome(found)
-        query = None
-        for row in found.pairs:
-            if row.query_id != query:
-                query = row.query_id
-                _query(row)
-            _pair(row)
-        _pages(found)
+        state, wanted = st.session_state, _filter()
+        found = disagreements.disagreements(
+            context.session(), context.token(), wanted, state.get(_AT), advance=state.get(_ADVANCE, False)
+        )
+        state[_AT], state[_ADVANCE] = found.pair and found.pair.ids, False
+        with st.container(horizontal=True, key="where", vertical_alignment="center"):
+            _where(found, wanted)
+        said = state.pop(_SAID, None)
+        if said is not None:
+            error_notices.notice(*said)
+        if found.pair is not None:
+            left, right = st.columns([0.68, 0.32], gap="large")
+            with left:
+                _pair(found.pair)
+                with st.container(key="bar"):
+                    _bar(found.pair)
+            with right:
+                html.draw(_meanings(wide=True))
+        _left_out(found)
 
 
 def _say(key: str, **values: object) -> str:
     return context.say(f"review.{key}", **values)
+
+
+def _scale() -> list[GradeMeaning]:
+    return context.session().scale_in(context.language())
 
 
 # What to show
@@ -66,6 +100,31 @@ def _filter() -> Filter:
     )
 
 
+def _where(found: Review, wanted: Filter) -> None:
+    """One line: the dispute's place, what was stored last with the way back to it, the neighbours, and the filter."""
+    total, undecided = len(found.ids), found.undecided
+    chosen = [wanted.query_id, wanted.assessor, wanted.gap != 1 and _gap_option(wanted.gap)]
+    chosen.append(wanted.undecided and _say("undecided_only"))
+    key = "nothing" if not total else "all_decided" if not undecided else "progress"
+    place = context.number(found.place)
+    parts = [html.fill("<b>{text}</b>", text=_say(key, place=place, total=total, undecided=undecided))]
+    parts += [html.text(_plain(one)) for one in chosen if one]
+    last = st.session_state.get(_LAST)
+    stored = html.fill('<span class="stored">{said}</span>', said=html.text(last.said)) if last else Markup("")
+    html.draw(
+        html.fill('<p class="place" role="status">{parts} {stored}</p>', parts=html.join(parts, " · "), stored=stored)
+    )
+    if last is not None and (found.pair is None or found.pair.ids != last.ids):
+        st.button(_say("back"), key="back", shortcut="b", on_click=_go, args=(last.ids,))
+        if found.pair is None or found.pair.decision is None:
+            label = _say("take_last_back")
+            st.button(label, key="take-last-back", shortcut="u", on_click=_take_last_back, args=(last,))
+    for key, shortcut, ids in (("before", "k", found.before), ("next", "j", found.next)):
+        st.button(_say(key), key=f"go-{key}", shortcut=shortcut, disabled=ids is None, on_click=_go, args=(ids,))
+    with st.popover(_say("filter")):
+        _choices(found, wanted)
+
+
 def _choices(found: Review, wanted: Filter) -> None:
     queries = {one.query_id: one for one in found.queries}
     if wanted.query_id is not None and wanted.query_id not in queries:
@@ -78,129 +137,141 @@ def _choices(found: Review, wanted: Filter) -> None:
             _say("query_option", query_id=query_id, query=one.query, pairs=one.pairs, undecided=one.undecided)
         )
 
-    with st.container(key="choices"):
-        one, two, three = st.columns([0.5, 0.25, 0.25])
-        with one:
-            st.selectbox(
-                _say("query"), list(queries), index=None, format_func=named, placeholder=_say("all"),
-                key="review.query", on_change=_from_the_start,
-            )  # fmt: skip
-        with two:
-            st.selectbox(
-                _say("assessor"), found.assessors, index=None, format_func=_plain, placeholder=_say("all"),
-                key="review.assessor", on_change=_from_the_start,
-            )  # fmt: skip
-        with three:
-            st.selectbox(
-                _say("gap"), range(found.widest + 1), index=1, format_func=_gap_option,
-                key="review.gap", on_change=_from_the_start,
-            )  # fmt: skip
-        with st.container(horizontal=True):
-            st.toggle(_say("undecided_only"), key="review.undecided", on_change=_from_the_start)
-            st.toggle(_say("with_judges"), key="review.judges", on_change=_from_the_start)
+    st.selectbox(
+        _say("query"), list(queries), index=None, format_func=named, placeholder=_say("all_queries"),
+        key="review.query", on_change=_go, args=(None,),
+    )  # fmt: skip
+    st.selectbox(
+        _say("assessor"), found.assessors, index=None, format_func=_plain, placeholder=_say("anyone"),
+        key="review.assessor", on_change=_go, args=(None,),
+    )  # fmt: skip
+    st.selectbox(
+        _say("gap"), range(found.widest + 1), index=1, format_func=_gap_option,
+        key="review.gap", on_change=_go, args=(None,),
+    )  # fmt: skip
+    st.toggle(_say("undecided_only"), key="review.undecided", on_change=_go, args=(None,))
+    st.toggle(_say("with_judges"), key="review.judges", on_change=_go, args=(None,))
 
 
 def _gap_option(gap: int) -> str:
     return _say("any_gap") if gap == 0 else _say("least_gap", gap=gap)
 
 
-def _from_the_start() -> None:
-    st.session_state[_START] = 0
+def _go(ids: Ids | None) -> None:
+    """Shows a pair next; None: the first undecided one."""
+    st.session_state[_AT] = ids
 
 
-def _outcome(found: Review) -> None:
-    """Draws the number of pairs, and the outcome of the last button press."""
-    said = st.session_state.pop(_SAID, None)
-    if said is not None:
-        error_notices.notice(*said)
-    counts = _say("counts", count=found.total, undecided=found.undecided)
-    html.draw(html.fill('<p class="quiet">{counts}</p>', counts=counts if found.total else _say("nothing")))
-    for name, problem in found.problems.items():
-        error_notices.notice(_say("left_out", name=name, problem=problem))
+def _left_out(found: Review) -> None:
+    if found.pair is not None and found.pair.judges is not None:
+        # Until then not even the judges' names are shown.
+        for name, problem in found.problems.items():
+            error_notices.notice(_say("left_out", name=name, problem=problem))
     if found.history:
         html.draw(html.fill('<p class="quiet">{text}</p>', text=_say("history", count=found.history)))
-
-
-def _pages(found: Review) -> None:
-    if found.total <= disagreements.SHOWN:
-        return
-    last = found.start + len(found.pairs)
-    with st.container(horizontal=True, key="pages"):
-        st.button(_say("before"), disabled=found.start == 0, on_click=_go, args=(found.start - disagreements.SHOWN,))
-        st.button(_say("next"), disabled=last >= found.total, on_click=_go, args=(found.start + disagreements.SHOWN,))
-        html.draw(
-            html.fill(
-                '<p class="quiet">{text}</p>', text=_say("place", first=found.start + 1, last=last, total=found.total)
-            )
-        )
-
-
-def _go(start: int) -> None:
-    st.session_state[_START] = max(start, 0)
 
 
 # A pair
 
 
-def _query(row: DisputedPair) -> None:
-    narrative = html.passage(row.narrative, kind="narrative") if row.narrative else Markup("")
-    html.draw(
-        html.fill(
-            '<section class="pair"><h2 class="query">{query}</h2><p class="quiet">{ids} · '
-            '<a class="go" href="{address}" target="_blank">{explorer}</a></p>{narrative}</section>',
-            query=html.text(row.query),
-            ids=html.text(row.query_id),
-            address=explorer.address(row.query_id),
-            explorer=context.say("explorer.of_query"),
-            narrative=narrative,
-        )
-    )
+def _key(ids: Ids) -> str:
+    return hashlib.sha256("\t".join(ids).encode()).hexdigest()[:12]
 
 
 def _pair(row: DisputedPair) -> None:
-    key = hashlib.sha256(f"{row.query_id}\t{row.doc_id}".encode()).hexdigest()[:12]
-    with st.container(key=f"dispute-{key}", border=True):
-        head = _say("gap_is", gap=row.gap) if row.gap else _say("split") if row.split else _say("same")
-        rows = [_of_person(one) for one in row.people] + [_of_judge(one) for one in row.judges or ()]
-        html.draw(
-            html.fill(
-                '<section class="dispute"><p><span class="badge">{head}</span> <span class="quiet">{doc_id}</span></p>'
-                "{text}{table}</section>",
-                head=head,
-                doc_id=html.text(row.doc_id),
-                text=html.passage(row.text),
-                table=labels_table(rows),
-            )
+    prompt = context.session().prompt
+    head = _say("gap_is", gap=row.gap) if row.gap else _say("split") if row.split else _say("same")
+    # Presses on what was drawn before are not meant for this: the script lets one through for each drawing.
+    st.session_state[_DRAWN] = st.session_state.get(_DRAWN, 0) + 1
+    html.draw(
+        html.fill(
+            '<section class="pair" data-dispute="{key}" data-drawn="{drawn}"{spoken}>'
+            '<h2 class="query">{query}</h2>{narrative}'
+            '<p class="quiet ids" lang="{language}"><span class="badge">{head}</span> {query_id} · {doc_id} · '
+            '<a class="go" href="{address}" target="_blank">{explorer}</a></p>{text}</section>',
+            key=_key(row.ids),
+            drawn=st.session_state[_DRAWN],
+            spoken=html.fill(' lang="{language}"', language=prompt.language) if prompt else Markup(""),
+            query=html.text(row.query),
+            narrative=html.passage(row.narrative, kind="narrative") if row.narrative else Markup(""),
+            language=context.language(),
+            head=head,
+            query_id=html.text(row.query_id),
+            doc_id=html.text(row.doc_id),
+            address=explorer.address(row.query_id),
+            explorer=context.say("explorer.of_query"),
+            text=html.passage(row.text, merged(span for one in row.people for span in one.evidence)),
         )
-        if row.judges is None:
-            st.button(_say("reveal"), key=f"reveal-{key}", type="tertiary", help=_say("reveal_help"),
-                      on_click=_reveal, args=(row,))  # fmt: skip
-        elif row.judges:
-            html.draw(html.fill('<p class="quiet">{text}</p>', text=_say("revealed")))
-        _decision(row)
-        with st.container(horizontal=True, key=f"decide-{key}"):
-            for meaning in context.session().scale:
-                chosen = row.decision is not None and row.decision.relevance == meaning.grade
-                st.button(
-                    html.label(f"{meaning.grade} {meaning.name}"), key=f"grade-{key}-{meaning.grade}",
-                    type="primary" if chosen else "secondary", on_click=_decide, args=(row, key, meaning.grade),
-                )  # fmt: skip
-            nobody = row.decision is not None and row.decision.relevance is None
+    )
+    rows = [_of_person(one, row.text) for one in row.people] + [_of_judge(one) for one in row.judges or ()]
+    html.draw(labels_table(rows))
+    if row.judges is None:
+        # Without a key: a slip would mark the decision for good.
+        st.button(_say("reveal"), key=f"reveal-{_key(row.ids)}", type="tertiary", help=_say("reveal_help"),
+                  on_click=_reveal, args=(row,))  # fmt: skip
+    elif row.judges:
+        html.draw(html.fill('<p class="quiet">{text}</p>', text=_say("revealed")))
+
+
+def _bar(row: DisputedPair) -> None:
+    """The decision: the comment first, then the buttons with their keys."""
+    key = _key(row.ids)
+    html.draw(html.fill('<p class="notice warning" role="status" id="early" hidden>{text}</p>', text=_say("too_quick")))
+    _decision(row)
+    with st.container(key="comment"):
+        _comment(row, key)
+    with st.container(horizontal=True, key="decide"):
+        for meaning in _scale():
+            chosen = row.decision is not None and row.decision.relevance == meaning.grade
             st.button(
-                _say("cannot"), key=f"cannot-{key}", type="primary" if nobody else "secondary",
-                on_click=_decide, args=(row, key, None),
+                html.label(f"{meaning.grade} {meaning.name}"), key=f"grade-{key}-{meaning.grade}",
+                shortcut=str(meaning.grade) if 0 <= meaning.grade <= 9 else None,
+                type="primary" if chosen else "secondary", on_click=_decide, args=(row, meaning.grade),
             )  # fmt: skip
-            if row.decision is not None:
-                st.button(_say("take_back"), key=f"back-{key}", on_click=_take_back, args=(row, key))
-            with st.popover(_say("practised" if row.training else "practise")):
-                _training(row, key)
-        st.text_area(
-            _say("comment"), key=f"comment-{key}", height=68, max_chars=decisions.LONGEST_COMMENT,
-            value=(row.decision.comment or "") if row.decision else "",
+        nobody = row.decision is not None and row.decision.relevance is None
+        st.button(
+            _say("cannot"), key=f"cannot-{key}", shortcut="x", type="primary" if nobody else "secondary",
+            on_click=_decide, args=(row, None),
         )  # fmt: skip
+        if row.decision is not None:
+            st.button(_say("take_back"), key=f"back-{key}", shortcut="u", on_click=_take_back, args=(row,))
+        with st.popover(_say("practised" if row.training else "practise")):
+            _training(row, key)
+    html.draw(_meanings(wide=False))
 
 
-def _of_person(one: PersonsLabel) -> LabelRow:
+def _comment(row: DisputedPair, key: str) -> None:
+    state, field = st.session_state, f"comment-{key}"
+    text = _drafts().get(row.ids, _stored_comment(row))
+    # A field keeps its text from run to run; only another lead's comment changes it.
+    if field not in state or state[field].strip() != text.strip():
+        state[field] = text
+    draft = row.decision is not None and row.ids in _drafts()
+    label = _say("comment_draft" if draft else "comment_decided" if row.decision else "comment")
+    st.text_area(label, key=field, height=68, max_chars=decisions.LONGEST_COMMENT, on_change=_commented, args=(row,))
+
+
+def _drafts() -> dict[Ids, str]:
+    """The comments that were typed and are not stored yet, by pair."""
+    found: dict[Ids, str] = st.session_state.setdefault(_DRAFTS, {})
+    return found
+
+
+def _meanings(*, wide: bool) -> Markup:
+    """The meanings of the grades, in a column of their own or folded; the style sheet shows one of the two."""
+    title, meanings = context.say("annotate.scale"), guide.meanings(Voice(context.language()), _scale())
+    if wide:
+        return html.fill(
+            '<aside class="scale wide" aria-label="{title}"><h2>{title}</h2>{meanings}</aside>',
+            title=title,
+            meanings=meanings,
+        )
+    return html.fill(
+        '<details class="scale folded"><summary>{title}</summary>{meanings}</details>', title=title, meanings=meanings
+    )
+
+
+def _of_person(one: PersonsLabel, text: str) -> LabelRow:
     notes = []
     if one.reason:
         known = one.reason in ("broken_text", "other_language", "needs_context", "other")
@@ -211,7 +282,8 @@ def _of_person(one: PersonsLabel) -> LabelRow:
         notes.append(_say("second", grade=grade_name(one.second.relevance, one.second.status)))
         if one.second.note:
             notes.append(one.second.note)
-    return LabelRow(one.name, "person", grade_name(one.relevance, one.status), one.seconds, notes)
+    evidence = [text[span.start : span.end] for span in one.evidence]
+    return LabelRow(one.name, "person", grade_name(one.relevance, one.status), one.seconds, notes, evidence=evidence)
 
 
 def _of_judge(one: JudgesLabel) -> LabelRow:
@@ -226,7 +298,8 @@ def _decision(row: DisputedPair) -> None:
         return
     by, grade = row.decision.by, grade_name(row.decision.relevance, None)
     said = _say("decided_revealed" if row.decision.revealed else "decided", by=_plain(by), grade=grade)
-    html.draw(html.fill('<p class="decided">{text}</p>', text=said))
+    comment = html.text(_plain(row.decision.comment or ""))
+    html.draw(html.fill('<p class="decided">{said} <span>{comment}</span></p>', said=said, comment=comment))
 
 
 def _training(row: DisputedPair, key: str) -> None:
@@ -237,7 +310,7 @@ def _training(row: DisputedPair, key: str) -> None:
                             why=html.passage(known.explanation, kind="why")))  # fmt: skip
         st.button(_say("practice_drop"), key=f"drop-{key}", on_click=_drop, args=(known.training_id,))
         return
-    grades = [meaning.grade for meaning in context.session().scale]
+    grades = [meaning.grade for meaning in _scale()]
     usual = row.decision.relevance if row.decision and row.decision.relevance is not None else None
     # A form, because a choice would otherwise rerun the page and close the popover.
     with st.form(f"practice-{key}", border=False):
@@ -256,28 +329,88 @@ def _reveal(row: DisputedPair) -> None:
     _tried(lambda: blinding.reveal(context.session(), context.token(), row.query_id, row.doc_id))
 
 
-def _decide(row: DisputedPair, key: str, relevance: int | None) -> None:
-    comment = st.session_state.get(f"comment-{key}")
-    nonce = _nonce(f"{key} {relevance}", row.last_seq)
-    done = _tried(
+def _decide(row: DisputedPair, relevance: int | None) -> None:
+    state, ids = st.session_state, row.ids
+    if state.get(_AT) != ids or state.get(_ADVANCE):
+        state[_SAID] = (_say("late"), "warning")
+        return
+    comment, seen = _typed(row), _seen(row)
+    stored = _tried(
         lambda: decisions.decide(
-            context.session(), context.token(), row.query_id, row.doc_id, row.content_sha, relevance, comment, nonce,
-            row.last_seq,
+            context.session(), context.token(), *ids, row.content_sha, relevance, comment,
+            _nonce(f"{ids} {relevance} {comment}", seen), seen,
         ),
     )  # fmt: skip
-    if done:
-        st.session_state[_SAID] = (_say("stored", grade=grade_name(relevance, None)), "good")
+    if stored is not None:
+        _keep(row, stored.seq, grade_name(relevance, None), comment)
+        state[_ADVANCE] = True
 
 
-def _take_back(row: DisputedPair, key: str) -> None:
-    assert row.last_seq is not None
-    seen, nonce = row.last_seq, _nonce(f"{key} back", row.last_seq)
-    done = _tried(
-        lambda: decisions.take_back(
-            context.session(), context.token(), row.query_id, row.doc_id, row.content_sha, nonce, seen
+def _commented(row: DisputedPair) -> None:
+    """Keeps a comment as it is left: with the decision if there is one, else until there is one."""
+    comment, seen = _typed(row), _seen(row)
+    if row.decision is None or seen is None or st.session_state.get(_ADVANCE):
+        return
+    stored = _tried(
+        lambda: decisions.change_comment(
+            context.session(), context.token(), *row.ids, row.content_sha, comment,
+            _nonce(f"{row.ids} {comment}", seen), seen,
         ),
-    )
-    if done:
+    )  # fmt: skip
+    if stored is not None:
+        _keep(row, stored.seq, grade_name(row.decision.relevance, None), comment)
+
+
+def _typed(row: DisputedPair) -> str:
+    """The comment in the field; it is a draft until it is stored."""
+    comment = str(st.session_state.get(f"comment-{_key(row.ids)}") or "").strip()
+    if comment != _stored_comment(row):
+        _drafts()[row.ids] = comment
+    else:
+        _drafts().pop(row.ids, None)
+    return comment
+
+
+def _stored_comment(row: DisputedPair) -> str:
+    return (row.decision and row.decision.comment) or ""
+
+
+def _keep(row: DisputedPair, seq: int, grade: str, comment: str) -> None:
+    """Remembers what was stored, to be said on the next dispute's page; its comment is no draft any more."""
+    _drafts().pop(row.ids, None)
+    said = _say("stored_comment", grade=grade, comment=_plain(comment)) if comment else _say("stored", grade=grade)
+    st.session_state[_LAST] = _Stored(row.ids, row.content_sha, seq, comment, said)
+
+
+def _seen(row: DisputedPair) -> int | None:
+    """The pair's last decision as this tab knows it: a comment may have been stored since the pair was drawn."""
+    last = st.session_state.get(_LAST)
+    ours = last.seq if last is not None and last.ids == row.ids else 0
+    return max(ours, row.last_seq or 0) or None
+
+
+def _take_back(row: DisputedPair) -> None:
+    assert row.decision is not None
+    mine = row.decision.by == context.person().name
+    _undo(row.ids, row.content_sha, _seen(row), _stored_comment(row) if mine else "")
+
+
+def _take_last_back(last: _Stored) -> None:
+    if st.session_state.get(_LAST) != last:
+        st.session_state[_SAID] = (_say("late"), "warning")
+        return
+    _undo(last.ids, last.content_sha, last.seq, last.comment)
+
+
+def _undo(ids: Ids, content_sha: str, seen: int | None, comment: str) -> None:
+    """Takes a decision back and shows its pair; the comment stays in the field."""
+    assert seen is not None
+    nonce = _nonce(f"{ids} back", seen)
+    st.session_state[_AT] = ids
+    if _tried(lambda: decisions.take_back(context.session(), context.token(), *ids, content_sha, nonce, seen)):
+        if comment:
+            _drafts().setdefault(ids, comment)
+        st.session_state[_LAST] = None
         st.session_state[_SAID] = (_say("taken_back"), "good")
 
 
@@ -286,8 +419,7 @@ def _mark(row: DisputedPair, key: str) -> None:
     if grade is None or not (why or "").strip():
         st.session_state[_SAID] = (_say("practice_needs"), "warning")
         return
-    ids = (row.query_id, row.doc_id)
-    if _tried(lambda: training_pairs.mark_training(context.session(), context.token(), *ids, grade, why or "")):
+    if _tried(lambda: training_pairs.mark_training(context.session(), context.token(), *row.ids, grade, why or "")):
         st.session_state[_SAID] = (_say("practice_marked"), "good")
 
 
@@ -296,23 +428,21 @@ def _drop(training_id: int) -> None:
         st.session_state[_SAID] = (_say("practice_dropped"), "good")
 
 
-def _tried(step: Callable[[], object]) -> bool:
-    """Whether a command succeeded; if not, the reason is shown above the pairs."""
+def _tried(step: Callable[[], _Result]) -> _Result | None:
+    """What a command returns; None if it failed: the reason is then shown above the pair."""
     try:
-        step()
+        return step()
     except (SignedOutError, ForbiddenError):
         # The page reports this itself when it is drawn next.
-        return False
+        return None
     except ConflictError as error:
         said = _say(f"conflict_{error.reason}") if error.reason in ("changed", "gone") else str(error)
     except StoreError:
         said = _say("not_stored")
     except QuatiPoolError as error:
         said = str(error)
-    else:
-        return True
     st.session_state[_SAID] = (said, "warning")
-    return False
+    return None
 
 
 def _nonce(what: str, last: int | None) -> str:

@@ -56,8 +56,9 @@ class Here:
 
     def decided(self) -> bool:
         """Decides the disputed pair; whether the decision is marked."""
-        (pair,) = disagreements(self.session, self.lia).pairs
-        ids = (pair.query_id, pair.doc_id)
+        pair = disagreements(self.session, self.lia).pair
+        assert pair is not None
+        ids = pair.ids
         decide(self.session, self.lia, *ids, pair.content_sha, 2, None, f"nonce of {pair.last_seq}", pair.last_seq)
         return bool(labels(self.session, "adjudicated", *ids)[-1].extra.get("revealed"))
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from quati_pool.commands.annotate.annotation_pair import Ids, label_sha
 from quati_pool.commands.annotate.errors import AnswerError
+from quati_pool.commands.annotate.review.annotated_pairs import peoples_pairs
+from quati_pool.commands.annotate.review.disagreements import decisions_of
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.files.problems import quoted
 from quati_pool.judging.pair import Pair
 from quati_pool.labels.labelers import REVEALED
 from quati_pool.records import State
 from quati_pool.store.errors import ConflictError
-from quati_pool.store.label_queries import append_once
+from quati_pool.store.label_queries import append_once, rationales_of
 from quati_pool.store.records import ADJUDICATED, Label, Submitted
 
 LONGEST_COMMENT = 10_000
@@ -38,8 +40,37 @@ def decide(
     """
     if relevance is not None:
         check_grade(session, relevance)
-    status = State.unsure if relevance is None else State.ok
-    return _write(session, token, (query_id, doc_id), shown_sha, status, relevance, comment, nonce, seen)
+    return _write(session, token, (query_id, doc_id), shown_sha, _status(relevance), relevance, comment, nonce, seen)
+
+
+def change_comment(
+    session: AnnotationSession,
+    token: str | None,
+    query_id: str,
+    doc_id: str,
+    shown_sha: str,
+    comment: str | None,
+    nonce: str,
+    seen: int,
+) -> Submitted:
+    """Stores the decision ``seen`` again with another comment; nothing is written if it has this comment.
+
+    The label is marked if that decision is, or if names and grades of judges or systems were revealed to the lead
+    before. Raises the errors of ``decide``, and ConflictError if ``seen`` is no longer the pair's decision.
+    """
+    session.person(token, "lead")
+    ids = query_id, doc_id
+    with session.store.snapshot():
+        decision = decisions_of(peoples_pairs(session)).get(ids)
+        former = rationales_of(session.store, [seen]).get(seen)
+    if decision is None or decision.seq != seen:
+        raise ConflictError("changed", f"{query_id} {doc_id} was decided meanwhile; look at it again")
+    if clean_comment(comment) == former:
+        return Submitted(seen, True)
+    grade = decision.relevance
+    return _write(
+        session, token, ids, shown_sha, _status(grade), grade, comment, nonce, seen, revealed=decision.revealed
+    )
 
 
 def take_back(
@@ -59,6 +90,8 @@ def _write(
     comment: str | None,
     nonce: str,
     seen: int | None,
+    *,
+    revealed: bool = False,
 ) -> Submitted:
     lead = session.person(token, "lead")
     if not isinstance(nonce, str) or not 0 < len(nonce) <= _LONGEST_NONCE:
@@ -66,7 +99,7 @@ def _write(
     comment = clean_comment(comment)
     if label_sha(pooled_pair(session, *ids)) != shown_sha:
         raise ConflictError("changed", f"{ids[0]} {ids[1]} has another text now; look at it again")
-    revealed = {REVEALED: True} if ids in session.reveals.of(lead.name, ids[0]) else {}
+    revealed = revealed or ids in session.reveals.of(lead.name, ids[0])
     label = Label(
         collection=session.config.name,
         labeler_id=ADJUDICATED,
@@ -79,10 +112,14 @@ def _write(
         relevance=relevance,
         phase="final",
         rationale=comment,
-        extra={"by": lead.name, **revealed},
+        extra={"by": lead.name, **({REVEALED: True} if revealed else {})},
         nonce=nonce,
     )
     return append_once(session.store, label, seen)
+
+
+def _status(relevance: int | None) -> State:
+    return State.unsure if relevance is None else State.ok
 
 
 def check_grade(session: AnnotationSession, relevance: int) -> None:

@@ -1,7 +1,8 @@
 """The pairs on which people disagree, for a lead to decide.
 
 Queries are ordered by their widest gap, then by the number of disputed pairs; within a query the pair with the widest
-gap comes first. All pairs of a query are together, so a lead reads each query once.
+gap comes first. All pairs of a query are together, so a lead reads each query once, and the order does not change as
+pairs are decided.
 """
 
 from __future__ import annotations
@@ -10,19 +11,18 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from quati_pool.annotation.evidence import EVIDENCE, evidence_in
+from quati_pool.annotation.highlight import Span
 from quati_pool.commands.annotate.annotation_pair import Ids, label_sha
 from quati_pool.commands.annotate.review.annotated_pairs import Opinion, PeoplesPairs, peoples_pairs
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import Graded, Labeler
-from quati_pool.labels.labelers import REVEALED, StoredLabeler
+from quati_pool.labels.labelers import REVEALED
 from quati_pool.labels.rereading import thoughts_behind
 from quati_pool.records import State
 from quati_pool.store.label_queries import last_seq, rationales_of
 from quati_pool.store.records import ADJUDICATED, CurrentLabel, Training
-
-SHOWN = 10
-"""Pairs on one page of the review."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ class SecondLabel(NamedTuple):
 
 @dataclass(frozen=True)
 class PersonsLabel:
-    """A person's label of a pair; ``reason`` says why it could not be judged, ``seconds`` is the active time."""
+    """A person's label of a pair; ``reason`` says why it could not be judged, ``seconds`` is the active time,
+    ``evidence`` marks the words of the passage that justify the grade."""
 
     name: str
     status: State
@@ -57,6 +58,7 @@ class PersonsLabel:
     note: str | None
     seconds: float | None
     second: SecondLabel | None
+    evidence: tuple[Span, ...]
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,9 @@ class Decision:
 @dataclass(frozen=True)
 class DisputedPair:
     """A pair with all its labels. ``gap`` is the difference between the highest and the lowest grade; ``split`` if
-    somebody could not judge what another graded. ``judges`` is None until it is revealed to the lead. ``last_seq`` is
-    the seq of the last decision, retracted or not."""
+    somebody could not judge what another graded. ``judges`` is None until it is revealed to the lead, and so are the
+    second labels of people, who had seen a judge's grade. ``last_seq`` is the seq of the last decision, retracted or
+    not."""
 
     query_id: str
     doc_id: str
@@ -105,6 +108,10 @@ class DisputedPair:
     last_seq: int | None
     training: Training | None
 
+    @property
+    def ids(self) -> Ids:
+        return self.query_id, self.doc_id
+
 
 class QueryCount(NamedTuple):
     """How many pairs of a query pass the filter's conditions other than query and decision, and how many of these
@@ -119,12 +126,17 @@ class QueryCount(NamedTuple):
 
 @dataclass(frozen=True)
 class Review:
-    """One page of the disputed pairs: ``pairs`` starting at position ``start`` of ``total``. ``problems`` says why a
-    judge cannot be read, ``history`` counts the labels of pairs that left the pool or have changed."""
+    """One disputed pair, and its place among those that pass the filter: ``ids`` in order, ``undecided`` of them.
 
-    pairs: tuple[DisputedPair, ...]
-    start: int
-    total: int
+    ``pair`` is None if there is none. It need not be one of ``ids``: a pair that was just decided is still shown by a
+    filter for undecided ones. ``before`` and ``next`` are its neighbours among ``ids``. ``problems`` says why a judge
+    cannot be read, ``history`` counts the labels of pairs that left the pool or have changed.
+    """
+
+    pair: DisputedPair | None
+    before: Ids | None
+    next: Ids | None
+    ids: tuple[Ids, ...]
     undecided: int
     queries: tuple[QueryCount, ...]
     assessors: tuple[str, ...]
@@ -132,11 +144,25 @@ class Review:
     problems: Mapping[str, str]
     history: int
 
+    @property
+    def place(self) -> int | None:
+        """The pair's position among ``ids``, from 1; None if it is not one of them."""
+        return self.ids.index(self.pair.ids) + 1 if self.pair and self.pair.ids in self.ids else None
+
 
 def disagreements(
-    session: AnnotationSession, token: str | None, wanted: Filter | None = None, start: int = 0
+    session: AnnotationSession,
+    token: str | None,
+    wanted: Filter | None = None,
+    at: Ids | None = None,
+    *,
+    advance: bool = False,
 ) -> Review:
-    """One page of the pairs that a lead should look at; a filter with ``judges`` reveals those of the page.
+    """The pairs that a lead should look at, and one of them with all its labels; a filter with ``judges`` reveals it.
+
+    That is the pair ``at``, or with ``advance`` the next undecided one after it (the first one after the last one; the
+    pair itself if no other is undecided). Without ``at``, or if people no longer differ on it, it is the first
+    undecided pair, or the first of all if none is undecided.
 
     Raises SignedOutError, ForbiddenError for anybody but a lead, InputError if there is no pool.
     """
@@ -152,20 +178,27 @@ def disagreements(
             for ids, opinions in pairs.opinions.items()
             if (dispute := _dispute(ids, opinions, judged.get(ids, ()), wanted))
         ]
-        queries = _queries(disputes, decided, pairs)
-        if wanted.undecided:
-            disputes = [one for one in disputes if one.ids not in decided]
-        here = [one for one in _in_order(disputes) if wanted.query_id in (None, one.ids[0])]
-        start = max(0, min(start, (len(here) - 1) // SHOWN * SHOWN))
-        shown = here[start : start + SHOWN]
-        known = session.reveals.of(lead)
-        revealed = known | {one.ids for one in shown} if wanted.judges or not judges else known
+        order = [one for one in _in_order(disputes) if wanted.query_id in (None, one.ids[0])]
+        ids = tuple(one.ids for one in order if not (wanted.undecided and one.ids in decided))
+        here = None
+        if at is not None and at in pairs.opinions:
+            here = _dispute(at, pairs.opinions[at], judged.get(at, ()), Filter(gap=0))
+        chosen = here
+        if here is None or advance:
+            chosen = _undecided(order, decided.keys(), here) or here or (order[0] if ids else None)
+        before, after = _neighbours(order, ids, chosen)
+        known = session.reveals.of(lead, chosen.ids[0]) if chosen else frozenset()
+        revealed = known | {chosen.ids} if chosen and (wanted.judges or not judges) else known
         review = Review(
-            _disputed_pairs(pairs, judges, shown, decided, session.training.all(), revealed),
-            start,
-            len(here),
-            sum(one.ids not in decided for one in here),
-            queries,
+            chosen
+            and _disputed_pair(
+                pairs, judges, chosen, decided.get(chosen.ids), _training(session, chosen.ids), revealed
+            ),
+            before,
+            after,
+            ids,
+            sum(one not in decided for one in ids),
+            _queries(disputes, decided, pairs),
             tuple(person.name for person in pairs.people()),
             max(session.config.grades) - min(session.config.grades),
             problems,
@@ -203,6 +236,22 @@ def _dispute(ids: Ids, opinions: Sequence[Opinion], judged: Sequence[Graded], wa
     # A pair that only some could judge is disputed too, even without a gap.
     enough = gap >= wanted.gap or (split and wanted.gap <= 1)
     return _Dispute(ids, gap, split, labels) if labels > 1 and enough else None
+
+
+def _undecided(order: Sequence[_Dispute], decided: Set[Ids], last: _Dispute | None) -> _Dispute | None:
+    """The next undecided dispute after ``last``, beginning again at the end; None if there is none."""
+    start = order.index(last) + 1 if last in order else 0
+    return next((one for one in (*order[start:], *order[:start]) if one.ids not in decided), None)
+
+
+def _neighbours(
+    order: Sequence[_Dispute], ids: Sequence[Ids], chosen: _Dispute | None
+) -> tuple[Ids | None, Ids | None]:
+    """Those of ``ids`` that come directly before and after a dispute, in the order of all."""
+    place, among = order.index(chosen) if chosen in order else -1, set(ids)
+    before = (one.ids for one in reversed(order[: max(place, 0)]) if one.ids in among)
+    after = (one.ids for one in order[place + 1 :] if one.ids in among)
+    return next(before, None), next(after, None)
 
 
 def _by_query(disputes: Iterable[_Dispute]) -> dict[str, list[_Dispute]]:
@@ -253,63 +302,50 @@ def _judged(pairs: PeoplesPairs, judges: Sequence[Labeler]) -> dict[Ids, list[Gr
     return found
 
 
-def _disputed_pairs(
+def _disputed_pair(
     pairs: PeoplesPairs,
     judges: Sequence[Labeler],
-    disputes: Sequence[_Dispute],
-    decided: Mapping[Ids, Decision],
-    training: Iterable[Training],
+    dispute: _Dispute,
+    decision: Decision | None,
+    training: Training | None,
     revealed: Set[Ids],
-) -> tuple[DisputedPair, ...]:
-    """The disputed pairs with everything that a lead is shown; judges' labels of those ``revealed``."""
-    training_of = {(one.query_id, one.doc_id): one for one in training}
-    second = _second_labels(pairs, list(dict.fromkeys(one.ids[0] for one in disputes)))
-    of_judges = _judges_labels(pairs, judges, [one.ids for one in disputes if one.ids in revealed])
-    noted = [label.seq for labels in second.values() for label in labels]
-    for one in disputes:
-        noted += [opinion.label.seq for opinion in pairs.opinions[one.ids]]
-        noted += [decided[one.ids].seq] if one.ids in decided else []
-    notes = rationales_of(pairs.store, noted)
-    disputed = []
-    for one in disputes:
-        pair = pairs.pair(*one.ids)
-        assert pair is not None  # opinions are of pairs of the same pool
-        people = tuple(
-            _persons_label(
-                opinion, _newest(opinion.labeler, pair, second.get((opinion.labeler.name, one.ids), ())), notes
-            )
-            for opinion in pairs.opinions[one.ids]
-        )
-        decision = decided.get(one.ids)
-        disputed.append(
-            DisputedPair(
-                *one.ids,
-                pair.query,
-                pair.narrative,
-                pair.text,
-                label_sha(pair),
-                one.gap,
-                one.split,
-                people,
-                tuple(of_judges[one.ids]) if one.ids in of_judges else None,
-                None if decision is None else replace(decision, comment=notes.get(decision.seq)),
-                last_seq(pairs.store, pairs.config.name, ADJUDICATED, *one.ids),
-                training_of.get(one.ids),
-            )
-        )
-    return tuple(disputed)
+) -> DisputedPair:
+    """The disputed pair with everything that a lead is shown; with judges' labels if it is ``revealed``."""
+    ids = dispute.ids
+    pair = pairs.pair(*ids)
+    assert pair is not None  # opinions are of pairs of the same pool
+    opinions = pairs.opinions[ids]
+    second = _second_labels(pairs, pair) if ids in revealed else {}
+    noted = [opinion.label.seq for opinion in opinions] + [label.seq for label in second.values()]
+    notes = rationales_of(pairs.store, [*noted, *([decision.seq] if decision else [])])
+    return DisputedPair(
+        *ids,
+        pair.query,
+        pair.narrative,
+        pair.text,
+        label_sha(pair),
+        dispute.gap,
+        dispute.split,
+        tuple(_persons_label(opinion, second.get(opinion.labeler.name), notes, pair.text) for opinion in opinions),
+        tuple(_judges_labels(pairs, judges, pair)) if ids in revealed else None,
+        None if decision is None else replace(decision, comment=notes.get(decision.seq)),
+        last_seq(pairs.store, pairs.config.name, ADJUDICATED, *ids),
+        training,
+    )
 
 
-def _second_labels(pairs: PeoplesPairs, query_ids: Sequence[str]) -> dict[tuple[str, Ids], list[CurrentLabel]]:
-    """People's labels after a reveal, for the pairs of some queries, by name and pair."""
-    labels: dict[tuple[str, Ids], list[CurrentLabel]] = {}
+def _second_labels(pairs: PeoplesPairs, pair: Pair) -> dict[str, CurrentLabel]:
+    """People's labels of a pair after a reveal, by name."""
+    found = {}
     for person in pairs.people():
-        for row in pairs.store.current(pairs.config.name, person.name, person.version, query_ids, ("revealed",)):
-            labels.setdefault((person.name, (row.query_id, row.doc_id)), []).append(row)
-    return labels
+        rows = pairs.store.current(pairs.config.name, person.name, person.version, [pair.query_id], ("revealed",))
+        counting = person.counting(pair, [row for row in rows if row.doc_id == pair.doc_id])
+        if counting:
+            found[person.name] = counting[-1]
+    return found
 
 
-def _persons_label(opinion: Opinion, second: CurrentLabel | None, notes: Mapping[int, str]) -> PersonsLabel:
+def _persons_label(opinion: Opinion, second: CurrentLabel | None, notes: Mapping[int, str], text: str) -> PersonsLabel:
     label = opinion.label
     seconds = label.extra.get("active_seconds")
     after = second if second is not None and second.seq > label.seq else None
@@ -321,49 +357,38 @@ def _persons_label(opinion: Opinion, second: CurrentLabel | None, notes: Mapping
         notes.get(label.seq),
         float(seconds) if isinstance(seconds, (int, float)) else None,
         None if after is None else SecondLabel(after.status, after.relevance, notes.get(after.seq)),
+        evidence_in(text, label.extra.get(EVIDENCE)),
     )
 
 
-def _newest(labeler: StoredLabeler, pair: Pair, rows: Sequence[CurrentLabel]) -> CurrentLabel | None:
-    counting = labeler.counting(pair, rows)
-    return counting[-1] if counting else None
-
-
-def _judges_labels(
-    pairs: PeoplesPairs, judges: Sequence[Labeler], shown: Sequence[Ids]
-) -> dict[Ids, list[JudgesLabel]]:
-    """The judges' labels of some pairs, with rationales and thoughts."""
-    asked = [pair for ids in shown if (pair := pairs.pair(*ids)) is not None]
-    found: dict[Ids, list[JudgesLabel]] = {ids: [] for ids in shown}
+def _judges_labels(pairs: PeoplesPairs, judges: Sequence[Labeler], pair: Pair) -> list[JudgesLabel]:
+    """The judges' labels of a pair, with rationales and thoughts."""
+    found = []
     for judge in judges:
-        reasons = _reasons(pairs, judge, asked)
-        for graded in judge.graded(asked):
-            ids = (graded.query_id, graded.doc_id)
-            said = (graded.status, graded.relevance, graded.samples, *reasons.get(ids, ((), ())))
-            if graded.status is not None:
-                found[ids].append(JudgesLabel(judge.name, judge.kind, *said))
+        (graded,) = judge.graded([pair])
+        if graded.status is not None:
+            said = (graded.status, graded.relevance, graded.samples, *_reasons(pairs, judge, pair))
+            found.append(JudgesLabel(judge.name, judge.kind, *said))
     return found
 
 
-def _reasons(
-    pairs: PeoplesPairs, judge: Labeler, asked: Sequence[Pair]
-) -> dict[Ids, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """For each pair, the rationales and the thoughts of the labels from which a judge's grade was computed, by sample;
-    empty for consensuses and label files."""
+def _reasons(pairs: PeoplesPairs, judge: Labeler, pair: Pair) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The rationales and the thoughts of the labels from which a judge's grade was computed, by sample; empty for
+    consensuses and label files."""
     if not judge.stored:
-        return {}
-    behind = [[*labels.values()] for labels in judge.behind(asked)]
-    labels = [label for some in behind for label in some]
+        return (), ()
+    labels = [label for behind in judge.behind([pair]) for label in behind.values()]
     reasons = rationales_of(pairs.store, [label.seq for label in labels])
     thoughts = thoughts_behind(pairs.store, labels, judge.reading)
 
-    def of(found: Mapping[int, str], some: Sequence[CurrentLabel]) -> tuple[str, ...]:
-        return tuple(found[label.seq] for label in some if label.seq in found)
+    def of(found: Mapping[int, str]) -> tuple[str, ...]:
+        return tuple(found[label.seq] for label in labels if label.seq in found)
 
-    return {
-        (pair.query_id, pair.doc_id): (of(reasons, some), of(thoughts, some))
-        for pair, some in zip(asked, behind, strict=True)
-    }
+    return of(reasons), of(thoughts)
+
+
+def _training(session: AnnotationSession, ids: Ids) -> Training | None:
+    return next((one for one in session.training.all() if (one.query_id, one.doc_id) == ids), None)
 
 
 def _text(label: CurrentLabel, key: str) -> str | None:

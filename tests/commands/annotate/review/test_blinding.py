@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.grading.submission import submit
 from quati_pool.commands.annotate.review.blinding import blinded, reveal, shown
 from quati_pool.commands.annotate.review.decisions import decide, take_back
-from quati_pool.commands.annotate.review.disagreements import Filter, disagreements
+from quati_pool.commands.annotate.review.disagreements import DisputedPair, Filter, disagreements
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.labels.gathered import LabelFiles
 from quati_pool.labels.sources import gather
@@ -31,9 +32,15 @@ def here(tmp_path: Path, made_url: str) -> Iterator[Here]:
         yield opened
 
 
+def shown_pair(session: AnnotationSession, token: str, query_id: str, doc_id: str, **filters: Any) -> DisputedPair:
+    found = disagreements(session, token, Filter(**filters), (query_id, doc_id)).pair
+    assert found is not None
+    assert found.ids == (query_id, doc_id)
+    return found
+
+
 def decided(session: AnnotationSession, token: str, query_id: str, doc_id: str, relevance: int, nonce: str) -> int:
-    found = disagreements(session, token, Filter(gap=0)).pairs
-    pair = next(one for one in found if (one.query_id, one.doc_id) == (query_id, doc_id))
+    pair = shown_pair(session, token, query_id, doc_id)
     return decide(
         session, token, query_id, doc_id, pair.content_sha, relevance, None, nonce, pair.last_seq
     ).seq  # fmt: skip
@@ -48,7 +55,7 @@ def test_disputed_pairs_are_blinded_until_they_are_decided(here: Here) -> None:
     assert blinded(session, tokens.lia) == DISPUTED
     seq = decided(session, tokens.lia, "q1", "d0", 2, "n1")
     assert blinded(session, tokens.lia) == DISPUTED - {("q1", "d0")}
-    pair = next(one for one in disagreements(session, tokens.lia).pairs if one.doc_id == "d0")
+    pair = shown_pair(session, tokens.lia, "q1", "d0")
     take_back(session, tokens.lia, "q1", "d0", pair.content_sha, "n2", seq)
     assert blinded(session, tokens.lia) == DISPUTED
 
@@ -81,15 +88,12 @@ def test_what_is_shown_without_having_been_blinded_marks_later_decisions(here: H
     assert blinded(session, tokens.lia) == DISPUTED
 
 
-def test_counting_judges_reveals_the_pairs_of_the_page(here: Here) -> None:
+def test_counting_judges_reveals_the_pairs_that_are_looked_at(here: Here) -> None:
     session, tokens = here
-    first = disagreements(session, tokens.lia).pairs
-    assert {one.judges for one in first} == {None}
-    both = disagreements(session, tokens.lia, Filter(judges=True, query_id="q0")).pairs
-    assert [(one.doc_id, [judge.name for judge in one.judges or ()]) for one in both] == [
-        ("d0", ["gpt"]),
-        ("d1", ["gpt"]),
-    ]
+    assert {shown_pair(session, tokens.lia, *ids).judges for ids in DISPUTED} == {None}
+    for doc_id in ("d0", "d1"):
+        judges = shown_pair(session, tokens.lia, "q0", doc_id, judges=True).judges
+        assert [judge.name for judge in judges or ()] == ["gpt"]
     assert blinded(session, tokens.lia) == DISPUTED - {("q0", "d1")}
     decided(session, tokens.lia, "q0", "d1", 2, "n1")
     assert marks(session, "q0", "d1") == [True]

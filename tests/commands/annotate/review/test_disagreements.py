@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from quati_pool.annotation.codes import token_sha
 from quati_pool.commands.agree import agree
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.review.blinding import reveal
-from quati_pool.commands.annotate.review.decisions import LONGEST_COMMENT, decide, take_back
-from quati_pool.commands.annotate.review.disagreements import SHOWN, DisputedPair, Filter, disagreements
+from quati_pool.commands.annotate.review.decisions import LONGEST_COMMENT, change_comment, decide, take_back
+from quati_pool.commands.annotate.review.disagreements import DisputedPair, Filter, disagreements
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.errors import ConflictError
@@ -35,15 +36,13 @@ def here(tmp_path: Path, made_url: str) -> Iterator[Here]:
 
 
 def seen(session: AnnotationSession, mine: str, **filters: Any) -> list[str]:
-    return [f"{row.query_id} {row.doc_id}" for row in disagreements(session, mine, Filter(**filters)).pairs]
+    return [" ".join(ids) for ids in disagreements(session, mine, Filter(**filters)).ids]
 
 
 def row(session: AnnotationSession, mine: str, query_id: str, doc_id: str) -> DisputedPair:
-    (found,) = [
-        row
-        for row in disagreements(session, mine, Filter(gap=0)).pairs
-        if (row.query_id, row.doc_id) == (query_id, doc_id)
-    ]
+    found = disagreements(session, mine, at=(query_id, doc_id)).pair
+    assert found is not None
+    assert found.ids == (query_id, doc_id)
     return found
 
 
@@ -83,14 +82,14 @@ def test_filters_by_query_assessor_gap_judges_and_decision(here: Here) -> None:
     # ana labelled no q1 d2, so each query has a gap of 3 and two pairs: the query_id decides.
     assert seen(session, tokens.lia, judges=True, assessor="ana") == ["q0 d0", "q0 d1", "q1 d0", "q1 d1"]
     decided(session, tokens.lia, row(session, tokens.lia, "q1", "d0"), 2, "n1")
-    # What is left of q1 has no width.
-    assert seen(session, tokens.lia, undecided=True) == ["q0 d1", "q1 d1"]
+    # In the same order: what is left of q1 comes first, though it has no width.
+    assert seen(session, tokens.lia, undecided=True) == ["q1 d1", "q0 d1"]
     review = disagreements(session, tokens.lia)
     assert [(one.query_id, one.pairs, one.undecided, one.gap) for one in review.queries] == [
         ("q1", 2, 1, 3),
         ("q0", 1, 1, 1),
     ]
-    assert (review.total, review.undecided, review.assessors) == (3, 2, ("ana", "bia"))
+    assert (len(review.ids), review.undecided, review.assessors) == (3, 2, ("ana", "bia"))
 
 
 def test_a_pair_comes_with_everybodys_labels_notes_and_the_judges_reason(here: Here) -> None:
@@ -99,12 +98,14 @@ def test_a_pair_comes_with_everybodys_labels_notes_and_the_judges_reason(here: H
     found = row(session, tokens.lia, "q0", "d1")
     ana, bia = found.people
     assert (ana.name, ana.relevance, ana.note, ana.seconds) == ("ana", 1, "ana of d1", 4.0)
-    assert ana.second is not None
-    assert (ana.second.relevance, ana.second.note) == (2, "now I see")
     assert (bia.name, bia.relevance, bia.second) == ("bia", 2, None)
-    assert found.judges is None
-    (gpt,) = revealed(session, tokens.lia, "q0", "d1").judges or ()
+    # ana gave the second label in sight of gpt's grade, so it would say what that is.
+    assert (found.judges, ana.second) == (None, None)
+    shown = revealed(session, tokens.lia, "q0", "d1")
+    (gpt,) = shown.judges or ()
     assert (gpt.name, gpt.relevance, gpt.rationales) == ("gpt", 2, ("gpt of d1",))
+    assert shown.people[0].second is not None
+    assert (shown.people[0].second.relevance, shown.people[0].second.note) == (2, "now I see")
     # The second label is not what the gap is of: it is of the blind ones.
     assert found.gap == 1
     split = row(session, tokens.lia, "q1", "d1")
@@ -225,6 +226,7 @@ def test_a_decision_without_a_nonce_or_with_a_book_for_a_comment_is_refused(
 STEPS: dict[str, Callable[[AnnotationSession, str | None], object]] = {
     "look": disagreements,
     "decide": lambda session, mine: decide(session, mine, "q1", "d0", "sha", 1, None, "n1"),
+    "comment": lambda session, mine: change_comment(session, mine, "q1", "d0", "sha", "x", "n1", 1),
     "take back": lambda session, mine: take_back(session, mine, "q1", "d0", "sha", "n1", 1),
 }
 
@@ -243,17 +245,75 @@ def test_only_a_lead_who_is_signed_in_reviews(here: Here, step: str) -> None:
     assert everything(session) == before
 
 
-def test_pages_of_a_long_review_hold_every_pair_once(tmp_path: Path, made_url: str) -> None:
-    with disputed(tmp_path, made_url, rows=pairs(2, 14)) as (session, tokens):
-        for doc in range(3, 14):
-            add_label(session, "ana", "q0", f"d{doc}", 0)
-            add_label(session, "bia", "q0", f"d{doc}", 2)
-        first = disagreements(session, tokens.lia)
-        second = disagreements(session, tokens.lia, start=SHOWN)
-        assert (first.total, len(first.pairs), second.start, len(second.pairs)) == (14, SHOWN, SHOWN, 4)
-        assert len({(one.query_id, one.doc_id) for one in (*first.pairs, *second.pairs)}) == 14
-        # A page that is there no more shows the last one that is.
-        assert disagreements(session, tokens.lia, start=500).pairs == second.pairs
+def test_the_undecided_pairs_come_one_after_the_other_and_around_the_end(here: Here) -> None:
+    session, tokens = here
+
+    def place(at: tuple[str, str] | None, advance: bool = False, **filters: Any) -> list[Any]:
+        found = disagreements(session, tokens.lia, Filter(**filters), at, advance=advance)
+        return [found.pair and found.pair.ids, found.place, found.before, found.next]
+
+    # The order is q1 d0, q1 d1, q0 d1 (the first test of this file).
+    first, second, third = ("q1", "d0"), ("q1", "d1"), ("q0", "d1")
+    assert place(None) == [first, 1, None, second]
+    assert place(third) == [third, 3, second, None]
+    assert place(first, advance=True) == [second, 2, first, third]
+    assert place(third, advance=True) == [first, 1, None, second]
+    decided(session, tokens.lia, row(session, tokens.lia, *second), 1, "n1")
+    assert place(first, advance=True) == [third, 3, second, None]
+    # A decided pair is still shown where only undecided ones are listed, between its neighbours.
+    assert place(second, undecided=True) == [second, None, first, third]
+    assert place(("q0", "d0")) == [("q0", "d0"), None, None, first]
+    assert place(("q9", "d9")) == place(None) == [first, 1, None, second]
+    assert place(second, advance=True, query_id="q1") == [first, 1, None, second]
+    decided(session, tokens.lia, row(session, tokens.lia, *first), 1, "n2")
+    decided(session, tokens.lia, row(session, tokens.lia, *third), 1, "n3")
+    assert place(third, advance=True) == [third, 3, second, None]
+    assert place(None) == [first, 1, None, second]
+    assert place(None, undecided=True) == [None, None, None, None]
+
+
+def test_a_changed_comment_is_a_new_label_with_the_same_grade(here: Here) -> None:
+    session, tokens = here
+
+    def commented(comment: str | None, nonce: str) -> list[tuple[Any, ...]]:
+        at = row(session, tokens.lia, "q1", "d0")
+        assert at.last_seq is not None
+        change_comment(session, tokens.lia, *at.ids, at.content_sha, comment, nonce, at.last_seq)
+        return [(one.status, one.relevance, one.rationale) for one in labels(session, "adjudicated", "q1", "d0")]
+
+    decided(session, tokens.lia, row(session, tokens.lia, "q1", "d0"), 2, "n1", "first")
+    assert commented(" first ", "n2") == [(State.ok, 2, "first")]
+    assert commented("better", "n3")[1:] == [(State.ok, 2, "better")]
+    assert commented("", "n4")[2:] == [(State.ok, 2, None)]
+    decided(session, tokens.lia, row(session, tokens.lia, "q1", "d0"), None, "n5", "broken")
+    assert commented("no text", "n6")[4:] == [(State.unsure, None, "no text")]
+    at = row(session, tokens.lia, "q1", "d0")
+    assert at.last_seq is not None
+    with pytest.raises(ConflictError, match="look at it again"):
+        change_comment(session, tokens.lia, *at.ids, at.content_sha, "x", "n7", at.last_seq - 1)
+    take_back(session, tokens.lia, *at.ids, at.content_sha, "n8", at.last_seq)
+    with pytest.raises(ConflictError):
+        commented("on no decision", "n9")
+
+
+def test_a_comment_on_a_marked_decision_leaves_the_mark(here: Here) -> None:
+    session, tokens = here
+    session.people.add("eva", "lead", "H-eva", "none")
+    session.people.sign_in("eva", token_sha("token-of-eva"), 3600)
+    decided(session, tokens.lia, revealed(session, tokens.lia, "q1", "d0"), 2, "n1")
+    at = row(session, "token-of-eva", "q1", "d0")
+    assert at.last_seq is not None
+    change_comment(session, "token-of-eva", *at.ids, at.content_sha, "I agree", "n2", at.last_seq)
+    extras = [one.extra for one in labels(session, "adjudicated", "q1", "d0")]
+    assert extras == [{"by": "lia", "revealed": True}, {"by": "eva", "revealed": True}]
+
+
+def test_evidence_comes_as_spans_of_the_passage(here: Here) -> None:
+    session, tokens = here
+    text = row(session, tokens.lia, "q1", "d0").text
+    words = [{"start": 0, "end": 3, "text": text[:3]}, {"start": 4, "end": 6, "text": "not there"}]
+    add_label(session, "ana", "q1", "d0", 0, extra={"evidence": words})
+    assert [one.evidence for one in row(session, tokens.lia, "q1", "d0").people] == [((0, 3),), ()]
 
 
 def test_what_was_read_is_read_again_as_soon_as_somebody_grades(here: Here) -> None:

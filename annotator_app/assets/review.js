@@ -1,0 +1,77 @@
+// The review page's keys. A decision is taken once for each drawing of a dispute, and not before the dispute can have
+// been read: the next one comes by itself, so that a slip would decide it. While a decision is on its way, no key and
+// no press counts.
+"use strict";
+(() => {
+  const SOONEST = 300; // milliseconds, as on the grading page
+  const LOST = 10000; // milliseconds after which a decision that nothing came of may be pressed again
+  const BARS = ".st-key-decide, .st-key-where";
+  const DECISIONS = "[class*=st-key-grade-], [class*=st-key-cannot-]";
+
+  let shown = null;
+  let since = 0;
+  let pressed = { drawn: null, at: 0 };
+
+  const dispute = () => document.querySelector("[data-dispute]");
+  const under_way = () => dispute()?.dataset.drawn === pressed.drawn && performance.now() - pressed.at < LOST;
+  const stop = (event) => {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  const say_early = (early) => {
+    const line = document.querySelector("#early");
+    if (line) line.hidden = !early;
+  };
+  const button_of = (key) =>
+    [...document.querySelectorAll(`:is(${DECISIONS}) button`)].find(
+      (button) => button.querySelector("kbd")?.textContent.trim().toLowerCase() === key,
+    );
+
+  new MutationObserver(() => {
+    const found = dispute()?.dataset.dispute ?? null;
+    if (found === shown) return;
+    [shown, since] = [found, performance.now()];
+    if (found === null) return;
+    say_early(false);
+    document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+  }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-dispute"] });
+
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      const target = event.target;
+      const writing = target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
+      if (!dispute() || writing || event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1) return;
+      if (under_way()) return stop(event);
+      const key = event.key.toLowerCase();
+      if (target.closest?.("[data-testid=stPopoverBody]")) {
+        if (key !== " ") stop(event);
+        return;
+      }
+      const button = button_of(key);
+      if (button) {
+        stop(event);
+        button.click();
+      } else if (key === "n") {
+        stop(event);
+        document.querySelector(".st-key-comment textarea")?.focus();
+      }
+    },
+    true,
+  );
+
+  document.addEventListener(
+    "click",
+    (event) => {
+      const button = event.target.closest("button");
+      if (!button?.closest(BARS) || !dispute()) return;
+      if (under_way()) return stop(event);
+      if (!button.closest(DECISIONS)) return;
+      const early = performance.now() - since < SOONEST;
+      say_early(early);
+      if (early) return stop(event);
+      pressed = { drawn: dispute().dataset.drawn, at: performance.now() };
+    },
+    true,
+  );
+})();
