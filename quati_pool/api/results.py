@@ -213,7 +213,7 @@ class Judging(Result):
     def to_frame(self) -> pd.DataFrame:
         """The pool's pairs by state and grade: status (str), relevance (Int64, missing without a grade), pairs
         (int64). Pairs that were never asked about have the status "never asked"."""
-        from quati_pool.labels.sources import NEVER_ASKED
+        from quati_pool.labels.base import NEVER_ASKED
 
         coverage = self.result.pending.coverage
         rows: list[tuple[str, int | None, int]] = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -14,6 +14,9 @@ from quati_pool.cli.progress import ConsoleListener
 from quati_pool.errors import ConfigError
 from quati_pool.registry import EXPORTS
 from quati_pool.text.pluralize import counted, listed
+
+if TYPE_CHECKING:
+    from quati_pool.labels.coverage import LabelCoverage
 
 MissingOption = Annotated[bool, typer.Option("--allow-missing", help="Leave pairs without a grade out, as unjudged.")]
 
@@ -89,11 +92,18 @@ def export_qrels(
     coverage = made.coverage
     inside = sum(coverage.grades.values())
     written = inside + made.outside
-    left = f"; {coverage.pairs - inside:,} pairs without a grade are left out" if coverage.pairs > inside else ""
+    left = f"; {_left_out(coverage)}" if coverage.pairs > inside else ""
     outside = f"; {_outside(written, made.outside)}" if made.outside else ""
     cut = f"; {coverage.cut:,} passages were cut before they were graded" if coverage.cut else ""
     typer.echo(f"wrote {made.path}: {written:,} pairs{outside}{left}{cut}", err=True)
     _warn(made.withheld)
+
+
+def _left_out(coverage: LabelCoverage) -> str:
+    from quati_pool.labels.qrels import without_grade
+
+    left = coverage.pairs - sum(coverage.grades.values())
+    return f"{left:,} of {coverage.pairs:,} pairs without a grade are left out ({without_grade(coverage)})"
 
 
 def _warn(withheld: str | None) -> None:
@@ -235,9 +245,8 @@ def export_format(
         typer.echo(f"left out because people graded too: {left_out}; name all that you want with --labeler", err=True)
     for who, coverage in made.labelers.items():
         inside = sum(coverage.grades.values())
-        left = coverage.pairs - inside
-        if left:
-            typer.echo(f"{who}: {left:,} of {coverage.pairs:,} pairs without a grade are left out", err=True)
+        if coverage.pairs > inside:
+            typer.echo(f"{who}: {_left_out(coverage)}", err=True)
         if made.outside[who]:
             typer.echo(f"{who}: {_outside(inside + made.outside[who], made.outside[who])}", err=True)
     if made.made:

@@ -22,11 +22,16 @@ Grader = Literal["people", "llm", "file", "program"]
 PRECEDENCE: Mapping[Grader, int] = {"people": 0, "llm": 1, "file": 1, "program": 2}
 """The precedence in choosing a collection's main labeler; the lowest number comes first."""
 
+NEVER_ASKED, NOT_GIVEN, TIED = "never asked", "not given", "tied"
+"""Why a pair has no grade, where that is no state of a label: the labeler was not asked yet; people were not given the
+pair; their grades have no majority, and no lead has decided."""
+
 
 @dataclass(frozen=True, slots=True)
 class Graded:
     """A labeler's current grade of a pair; ``status`` is None if it was never asked. ``samples`` are the grades that
-    ``relevance`` was aggregated from, if there are several."""
+    ``relevance`` was aggregated from, if there are several; ``unsure`` with ``samples`` means that the method gave no
+    grade for them."""
 
     query_id: str
     doc_id: str
@@ -37,6 +42,17 @@ class Graded:
     """Whether the judge was shown a truncated passage."""
     revealed: bool = False
     """Whether it is a person's second label, given after seeing a judge's grade."""
+    given: bool = True
+    """False for a pair that people neither were given to grade nor graded."""
+    tied: bool = False
+    """Whether people's grades have no majority, so that a lead is to decide."""
+
+    @property
+    def state_name(self) -> str:
+        """Its state in words: ``status``, or one of ``NEVER_ASKED``, ``NOT_GIVEN`` and ``TIED``."""
+        if not self.given:
+            return NOT_GIVEN
+        return TIED if self.tied else NEVER_ASKED if self.status is None else self.status.value
 
 
 @dataclass(frozen=True)

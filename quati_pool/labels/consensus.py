@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quati_pool.judging.aggregation import METHODS
 from quati_pool.judging.pair import Pair
@@ -47,11 +47,13 @@ class Consensus(Labeler):
 
 @dataclass(frozen=True)
 class Panel(Labeler):
-    """A labeler that aggregates the grades of the people who labelled a pair; a leads' decision takes precedence."""
+    """A labeler that aggregates the grades of the people who labelled a pair; a leads' decision takes precedence.
+    ``is_given`` says whether a pair was given to anybody to grade."""
 
     members: Sequence[Labeler]
     decisions: Labeler | None
     method: str
+    is_given: Callable[[str, str], bool]
 
     @property
     def grader(self) -> Grader:
@@ -73,8 +75,10 @@ class Panel(Labeler):
         if not grades:
             states = {graded.status for graded in row}
             closest = next((state for state in _UNGRADED if state in states), None)
-            return Graded(pair.query_id, pair.doc_id, closest, None)
-        return _aggregated(pair, grades, self.method)
+            given = closest is State.unsure or self.is_given(pair.query_id, pair.doc_id)
+            return Graded(pair.query_id, pair.doc_id, closest, None, given=given)
+        graded = _aggregated(pair, grades, self.method)
+        return replace(graded, tied=graded.relevance is None)
 
 
 def _sources(members: Iterable[Labeler]) -> frozenset[str]:

@@ -7,7 +7,7 @@ Older versions, and labels of texts that have changed since, are kept but do not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,7 @@ from quati_pool.project.workspace import Workspace
 from quati_pool.records import FAILURES, State
 from quati_pool.registry import nearest
 from quati_pool.store.database import Store
+from quati_pool.store.listing import pairs_given
 from quati_pool.store.people import People
 from quati_pool.store.records import ADJUDICATED, COUNTING, CurrentLabel, Phase, content_sha
 from quati_pool.store.records import Labeler as KnownLabeler
@@ -127,7 +128,7 @@ class Grading:
             return Consensus(name, "consensus", None, members, settings.method)
         if isinstance(settings, PeopleConfig):
             decisions = self._stored_labeler(ADJUDICATED)
-            return Panel(name, "consensus", None, self.people(), decisions, settings.people)
+            return Panel(name, "consensus", None, self.people(), decisions, settings.people, self.is_given)
         if isinstance(settings, JudgeConfig):
             return self._judge_labeler(name, settings)
         found = self._stored_labeler(name)
@@ -157,6 +158,16 @@ class Grading:
         names = {known.labeler_id for known in self.stored() if known.kind == "assessor"} - declared
         people = (self._stored_labeler(name) for name in sorted(names))
         return [person for person in people if person is not None]
+
+    @cached_property
+    def _given(self) -> Mapping[str | None, Collection[tuple[str, str]]]:
+        return pairs_given(self.store, self.config.name)
+
+    def is_given(self, query_id: str, doc_id: str, name: str | None = None) -> bool:
+        """Whether a pair was given to the person called ``name`` to grade; without a name, whether it was given to
+        anybody or waits for somebody."""
+        given = self._given.values() if name is None else [self._given.get(name, ())]
+        return any((query_id, doc_id) in pairs for pairs in given)
 
     def _judge_labeler(self, name: str, settings: JudgeConfig) -> StoredLabeler:
         judge = make_judge(self.config, settings)
@@ -250,6 +261,9 @@ class StoredLabeler(Labeler):
             cut = cut or SHOWN_CHARACTERS in row.extra
             revealed = row.phase == "revealed" or REVEALED in row.extra
         graded = aggregate_samples(pair.query_id, pair.doc_id, current, self.samples, self.aggregate or "mean")
+        if self.kind == "assessor" and graded.status not in (State.ok, State.unsure):
+            # What a person put off or took back waits for them only while they have a slot of it.
+            return replace(graded, given=self.grading.is_given(pair.query_id, pair.doc_id, self.name))
         return replace(graded, cut=cut, revealed=revealed) if cut or revealed else graded
 
     def counting(self, pair: Pair, rows: Sequence[CurrentLabel]) -> list[CurrentLabel]:
@@ -273,7 +287,8 @@ class StoredLabeler(Labeler):
 
 @dataclass(frozen=True)
 class FileLabeler(Labeler):
-    """The labels of a file that ``pool.yaml`` names; ``version`` is the file's SHA-256."""
+    """The labels of a file that ``pool.yaml`` names; ``version`` is the file's SHA-256. What people were given is not
+    known of a file, so that it lacks every pair of the pool that is not in it."""
 
     grades: Mapping[tuple[str, str], int]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from quati_pool.errors import QuatiPoolError
-from quati_pool.labels.base import Graded, Labeler
+from quati_pool.labels.base import NOT_GIVEN, Graded, Labeler
 from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.records import Ids, Qrels, State, code_ids
 
@@ -36,15 +36,26 @@ def nothing_graded(labeler: str, kind: str = "judge") -> QuatiPoolError:
     return QuatiPoolError(f"{labeler} has graded no pair of the pool; {remedy}")
 
 
-def refuse_missing(labeler: str, kind: str, coverage: LabelCoverage) -> None:
+def refuse_missing(labeler: Labeler, coverage: LabelCoverage) -> None:
     """Raises QuatiPoolError if a pair has no grade yet (``LabelCoverage.pending``): it would be missing in qrels."""
     if not coverage.pending:
         return
-    again = f"run: quati-pool judge {labeler}, or " if kind == "judge" else ""
+    pairs = f"{coverage.pairs:,} pairs"
+    if coverage.not_given:
+        to = "people" if labeler.derived_from else labeler.name
+        pairs = f"the {coverage.pairs - coverage.not_given:,} pairs given to {to}"
+    remedy = f"run: quati-pool judge {labeler.name}, or " if labeler.kind == "judge" else ""
+    if coverage.tied:
+        remedy = "decide tied pairs on the page Review of quati-pool annotate, or "
     raise QuatiPoolError(
-        f"{coverage.pending:,} of {coverage.pairs:,} pairs have no grade by {labeler} ({_reasons(coverage)}): "
-        f"{_named(coverage)}; {again}leave them out, unjudged, with --allow-missing"
+        f"{coverage.pending:,} of {pairs} have no grade by {labeler.name} ({_reasons(coverage)}): "
+        f"{_named(coverage)}; {remedy}leave them out, unjudged, with --allow-missing"
     )
+
+
+def without_grade(coverage: LabelCoverage) -> str:
+    """The pairs without a grade by state, such as "21 tied, 2,340 not given"; empty if there are none."""
+    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in coverage.lacks.items())
 
 
 def as_qrels(graded: Sequence[Graded]) -> Qrels:
@@ -61,14 +72,11 @@ def qrels_of(rows: Sequence[tuple[str, str, int]]) -> Qrels:
 
 
 def _reasons(coverage: LabelCoverage) -> str:
-    final = (State.ok, State.unsure, State.no_text)
-    counts = [f"{count:,} {state}" for state, count in coverage.states.items() if state not in final]
-    return ", ".join([*counts, *([f"{coverage.unasked:,} never asked"] if coverage.unasked else [])])
+    final = (State.unsure, State.no_text, NOT_GIVEN)
+    return ", ".join(f"{count:,} {name}" for name, count in coverage.lacks.items() if name not in final)
 
 
 def _named(coverage: LabelCoverage) -> str:
-    shown = [
-        f"{graded.query_id} {graded.doc_id} ({graded.status or 'never asked'})" for graded in coverage.lacking[:_NAMED]
-    ]
+    shown = [f"{graded.query_id} {graded.doc_id} ({graded.state_name})" for graded in coverage.lacking[:_NAMED]]
     more = coverage.pending - len(shown)
     return ", ".join(shown) + (f" and {more:,} more (quati-pool labels --missing lists them)" if more else "")

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from quati_pool.labels.labelers import Grading
     from quati_pool.store.database import Store
 
-NEVER_ASKED = "never asked"
 NO_LABEL, SET_ASIDE, NOT_DRAWN = "no label", "set to none", "not drawn"
 
 
@@ -348,7 +347,7 @@ class _Column:
     def add(self, some: Sequence[Graded]) -> None:
         for one in some:
             if one.relevance is None:
-                self.lacking[NEVER_ASKED if one.status is None else one.status.value] += 1
+                self.lacking[one.state_name] += 1
             else:
                 self.graded.append(one)
                 self.revealed += one.revealed

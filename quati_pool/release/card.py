@@ -42,7 +42,7 @@ _SIZES = {
 
 # Values of a definition up to this length go into the table; longer or multi-line values are shown below it.
 _SHORT = 100
-_STATES = [*(state.value for state in State), "never asked"]
+_STATES = [*(state.value for state in State), "tied", "never asked", "not given"]
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,18 @@ def slot_counts(store: Store, collection: str) -> dict[str, int]:
         return {row[0]: row[1] for row in connection.execute(wanted)}
 
 
+def pairs_given(store: Store, collection: str) -> dict[str | None, set[tuple[str, str]]]:
+    """The pairs (query_id, doc_id) of each person's open and done slots, without repeats, by name; those of slots
+    without a holder under None."""
+    c = assignments.c
+    given = (c.collection == collection, c.state != "withdrawn", c.phase == "blind")
+    found: dict[str | None, set[tuple[str, str]]] = {}
+    with store.reading() as connection:
+        for holder, query_id, doc_id in connection.execute(select(c.holder, c.query_id, c.doc_id).where(*given)):
+            found.setdefault(holder, set()).add((query_id, doc_id))
+    return found
+
+
 class DoneSlot(NamedTuple):
     """A done slot, with the version and content_sha of its label."""
 

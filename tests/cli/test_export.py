@@ -242,7 +242,8 @@ def test_refused_while_pairs_are_pending(workspace: Path, cli: Cli, export: Expo
     # Of others nothing is missing.
     export("beir", "--labeler", "gold")
     done = export("beir", *named, "--allow-missing", "-o", "partial")
-    assert f"late: {lacking} of {len(pairs)} pairs without a grade are left out" in said(done)
+    without = f"{lacking} of {len(pairs)} pairs without a grade are left out"
+    assert f"late: {without} (2 failed, {len(pairs) - 5} never asked)" in said(done)
     assert len(loaded_by_beir(workspace / "partial", "late")[2][pairs[2][0]]) == 3
     late = json.loads((workspace / "partial" / "MANIFEST.json").read_bytes())["labelers"][-1]
     assert late["left_out"] == {"failed": 2, "never asked": len(pairs) - 5}

@@ -155,8 +155,9 @@ def test_init_says_what_is_missing(cli: Cli, tmp_path: Path, monkeypatch: pytest
     assert found["pool"]["pairs"] is None
     assert found["labelers"][0] == {
         "labeler": "lexical", "grader": "program", "version": None, "members": [], "graded": 0, "failures": 0,
-        "never_asked": 0, "pairs": 0, "states": {}, "grades": {}, "earlier_labels": 0, "unread_answers": 0,
-        "open_batches": 0, "waiting_requests": 0, "not_pooled": 0, "queries_without_relevant": [],
+        "never_asked": 0, "tied": 0, "not_given": 0, "pairs": 0, "states": {}, "grades": {}, "earlier_labels": 0,
+        "unread_answers": 0, "open_batches": 0, "waiting_requests": 0, "not_pooled": 0,
+        "queries_without_relevant": [],
     }  # fmt: skip
 
 

@@ -75,9 +75,14 @@ def test_a_decision_comes_before_what_the_people_say(tmp_path: Path, method: str
 
 def test_its_qrels_leave_out_what_the_people_could_not_settle(tmp_path: Path) -> None:
     path = collection(tmp_path)
-    with pytest.raises(QuatiPoolError, match=r"1 of 8 pairs have no grade by final \(1 never asked\)"):
+    with pytest.raises(QuatiPoolError) as refused:
         export_qrels(path, "final")
+    assert str(refused.value) == (
+        "2 of the 7 pairs given to people have no grade by final (2 tied): q0000 d0001 (tied), q0000 d0003 (tied); "
+        "decide tied pairs on the page Review of quati-pool annotate, or leave them out, unjudged, with --allow-missing"
+    )
     made = export_qrels(path, "final", allow_missing=True)
+    assert made.coverage.lacks == {"unsure": 1, "tied": 2, "not given": 1}
     rows = [line.split() for line in made.path.read_text(encoding="utf-8").splitlines()]
     assert [(doc_id, grade) for _, _, doc_id, grade in rows] == [
         ("d0000", "3"), ("d0002", "1"), ("d0004", "2"), ("d0005", "3"),

@@ -14,7 +14,6 @@ from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.labelers import Grading, nobody
 from quati_pool.labels.main_labeler import MainLabeler, candidate, main_labeler, peers
 from quati_pool.labels.qrels import as_qrels, grades_outside_pool, nothing_graded, refuse_missing
-from quati_pool.labels.sources import NEVER_ASKED
 from quati_pool.release.state import Labelled
 
 
@@ -93,7 +92,7 @@ def choose_labelers(grading: Grading, names: Sequence[str], *, needed: bool, all
         main, exported = _main_and_peers(graded)
     if not allow_missing:
         for each in exported:
-            refuse_missing(each.labeler.name, each.labeler.kind, each.coverage)
+            refuse_missing(each.labeler, each.coverage)
     left_out = tuple(each.labeler.name for each in graded if each not in exported)
     return ChosenLabelers([_exported(grading, each) for each in exported], main, left_out)
 
@@ -123,8 +122,6 @@ def _read_grades(grading: Grading, labelers: Sequence[Labeler]) -> list[_Grades]
 
 def _exported(grading: Grading, grades: _Grades) -> ExportedLabeler:
     labeler, coverage = grades.labeler, grades.coverage
-    left_out = {state.value: count for state, count in coverage.states.items() if state != "ok"}
-    left_out[NEVER_ASKED] = coverage.unasked
     version = labeler.version if labeler.stored else None
     labelled = Labelled(
         labeler=labeler.name,
@@ -132,7 +129,7 @@ def _exported(grading: Grading, grades: _Grades) -> ExportedLabeler:
         qrels=as_qrels([*grades.pooled, *grades.outside]),
         outside=len(grades.outside),
         version=labeler.version,
-        left_out={name: count for name, count in left_out.items() if count},
+        left_out=coverage.lacks,
         definition=grading.store.definition(version) if version else None,
         labels=_labels(grading, labeler.name, version) if version else None,
     )

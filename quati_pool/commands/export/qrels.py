@@ -60,9 +60,9 @@ def labeler_qrels(
     (``grades_outside_pool``); those of the main labeler if ``labeler`` is None.
 
     Raises QuatiPoolError where several labelers could be the main one; while a pair of the pool has no grade yet
-    (failed, put off, taken back or never asked about), unless ``allow_missing`` leaves such pairs out; and where a pair
-    outside the pool has an unknown query or an invalid doc_id. Pairs that a person could not judge, or on which a panel
-    has no majority, are always left out.
+    (failed, put off, taken back, never asked about or tied), unless ``allow_missing`` leaves such pairs out; and where
+    a pair outside the pool has an unknown query or an invalid doc_id. Pairs that a person could not judge, on which a
+    consensus has no majority, or that people were not given, are always left out.
     """
     with Store.open(config.labels.url, config.folder) as store:
         grading = Grading(config, store, pool)
@@ -80,7 +80,7 @@ def labeler_qrels(
                     kept.append(graded)
         source = grading.pool
     if not allow_missing:
-        refuse_missing(labeler, reader.kind, coverage)
+        refuse_missing(reader, coverage)
     outside = grades_outside_pool(reader, kept)
     if not kept and not outside:
         raise nothing_graded(labeler, reader.kind)

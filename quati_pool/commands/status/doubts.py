@@ -80,6 +80,9 @@ def _labeler(one: LabelerState, blocked: str | None) -> Iterator[Doubt]:
     if one.failures:
         states = ", ".join(f"{one.coverage.states[s]:,} {s.value}" for s in FAILURES if one.coverage.states[s])
         yield Doubt(f"{one.name} has no grade of {counted(one.failures, 'pair', 'pairs')} ({states})", again)
+    if one.coverage.tied:
+        ties = counted(one.coverage.tied, "pair is", "pairs are")
+        yield Doubt(f"{one.name}: {ties} tied, and no lead has decided", ("annotate",))
     if one.earlier:
         what = "annotation.version" if one.grader == "people" else "model, prompt or parameters"
         yield Doubt(f"{one.name}: {counted(one.earlier, 'label counts', 'labels count')} no longer, of another {what}")

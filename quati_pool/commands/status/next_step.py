@@ -54,7 +54,7 @@ def _judges(state: WorkspaceState) -> Iterator[NextStep]:
             asked = f"{counted(one.coverage.unasked, 'pair was', 'pairs were')} never asked about"
             yield NextStep(("judge", one.name), asked if one.coverage.unasked else "the rules of reading are newer")
     # A judge that cannot be asked holds nobody up where another labeler has graded everything.
-    if waiting and not any(one.coverage.pairs and not one.coverage.pending for one in state.labels.labelers):
+    if waiting and not any(one.coverage.pairs and one.coverage.complete for one in state.labels.labelers):
         yield NextStep(("judge", waiting[0].name), state.blocked.get(waiting[0].name, ""))
 
 
@@ -103,7 +103,7 @@ def _allowing(state: WorkspaceState, output: OutputState) -> tuple[str, ...]:
 def _exported(state: WorkspaceState) -> LabelerState | None:
     """The labeler to export: the main one of those that graded all pairs or, where none did, of all."""
     graded = state.labels.with_grades
-    complete = [one for one in graded if not one.coverage.pending]
+    complete = [one for one in graded if one.coverage.complete]
     candidates = [Candidate(one.name, one.grader, one.graded + one.outside, one.members) for one in complete or graded]
     main = main_labeler(candidates).name
     return next((one for one in complete or graded if main in (None, one.name)), None)

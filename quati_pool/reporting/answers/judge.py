@@ -38,8 +38,7 @@ def graded(report: JudgeReport) -> str:
 
 def lacking(coverage: LabelCoverage) -> str:
     """The pairs without a grade by state, such as ``3 unparsed, 12 never asked``; empty if there are none."""
-    states = [(state.value.replace("_", " "), coverage.states[state]) for state in State if state is not State.ok]
-    return wording.counts([*states, ("never asked", coverage.unasked)])
+    return wording.counts((name.replace("_", " "), count) for name, count in coverage.lacks.items())
 
 
 def _cost(report: JudgeReport) -> list[str]:

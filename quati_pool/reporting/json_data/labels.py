@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from quati_pool.commands.labels import LabelsReport
-from quati_pool.labels.base import Graded, Labeler
+from quati_pool.labels.base import TIED, Graded, Labeler
 from quati_pool.reporting.json_data.judge import coverage_members
 from quati_pool.reporting.json_data.serializer import Views, pick, serialize
 from quati_pool.reporting.tables.judge import TOKENS, latency, models_shown
@@ -33,6 +33,7 @@ def _labeler(report: LabelsReport, labeler: Labeler, missing: bool) -> dict[str,
     data = {
         **pick(labeler, "labeler=name kind version"),
         **coverage_members(coverage),
+        **pick(coverage, "tied not_given"),
         "cut_passages": coverage.cut,
         "calls": report.usage.get(name),
         "unread_answers": report.unread.get(name, 0),
@@ -52,7 +53,8 @@ def _aspect(counts: Counter[int]) -> dict[str, Any]:
 
 def _missing(pair: Graded, failed: FailedAnswer | None) -> dict[str, Any]:
     return {
-        **pick(pair, "query_id doc_id state=status"),
+        **pick(pair, "query_id doc_id"),
+        "state": TIED if pair.tied else pair.status,
         "problem": problem_of(pair, failed),
         "answer": failed and failed.answer,
         "thoughts": failed and failed.thoughts,

@@ -10,7 +10,8 @@ from quati_pool.commands.status.status import Status
 from quati_pool.reporting.json_data.serializer import Views, pick, serialize
 
 _LABELER = (
-    "labeler=name grader version members graded failures never_asked=coverage.unasked pairs=coverage.pairs "
+    "labeler=name grader version members graded failures never_asked=coverage.unasked tied=coverage.tied "
+    "not_given=coverage.not_given pairs=coverage.pairs "
     "states=coverage.states grades=coverage.grades earlier_labels=earlier unread_answers=unread open_batches=batches "
     "waiting_requests=in_batches not_pooled=outside queries_without_relevant=irrelevant"
 )

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from quati_pool.commands.judge.judge import JudgeReport
 from quati_pool.labels import failures
+from quati_pool.labels.base import NEVER_ASKED, NOT_GIVEN, TIED
 from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.llm.faults import one_line
 from quati_pool.records import State
@@ -71,12 +72,17 @@ def grade_table(coverages: Mapping[str, LabelCoverage], grades: Mapping[int, str
 
 def state_table(coverages: Mapping[str, LabelCoverage]) -> Table:
     """How many pairs of each labeler are in each state; states that do not occur are left out."""
-    states = [state for state in State if any(coverage.states[state] for coverage in coverages.values())]
-    rows: list[list[Cell]] = [
-        [name, *(coverage.states[state] for state in states), coverage.unasked] for name, coverage in coverages.items()
-    ]
-    columns = [Column("Labeler"), *(Column(state.value) for state in states), Column("never asked")]
+    names = [State.ok.value, *(state.value for state in State if state is not State.ok), TIED, NEVER_ASKED, NOT_GIVEN]
+    counts = {name: {State.ok.value: found.states[State.ok], **found.lacks} for name, found in coverages.items()}
+    shown = [name for name in names if name == NEVER_ASKED or any(found.get(name) for found in counts.values())]
+    rows: list[list[Cell]] = [[labeler, *(found.get(name, 0) for name in shown)] for labeler, found in counts.items()]
+    columns = [Column("Labeler"), *map(Column, shown)]
+    notes = {
+        TIED: "Tied: people's grades have no majority, and no lead has decided.",
+        NOT_GIVEN: "Pairs that people were not given are not missing.",
+    }
     note = "Only ok has a grade; a pair without one is unjudged, never 0."
+    note = " ".join([note, *(notes[name] for name in shown if name in notes)])
     cut = [
         f"{name}: {coverage.cut:,} with a passage that was cut" for name, coverage in coverages.items() if coverage.cut
     ]

@@ -62,7 +62,7 @@ def missing_table(report: LabelsReport) -> Table:
     headings = ("Labeler", "query_id", "doc_id", "State", "Problem", "Answer")
     columns = [Column(name) for name in headings]
     rows = [
-        [name, graded.query_id, graded.doc_id, graded.status.value if graded.status else "never asked",
+        [name, graded.query_id, graded.doc_id, graded.state_name,
          *_told(graded, report.failures.get((name, graded.query_id, graded.doc_id)))]
         for name, coverage in report.coverages.items()
         for graded in coverage.lacking
@@ -90,6 +90,8 @@ def mean_value(counts: Counter[int]) -> float | None:
 
 def problem_of(graded: Graded, failed: FailedAnswer | None) -> str | None:
     """Why a pair has no grade; None if that is not known."""
+    if graded.tied:
+        return f"the grades are {', '.join(map(str, graded.samples))}"
     if failed is None:
         return "the passage has no text" if graded.status is State.no_text else None
     return failed.problem

@@ -5,6 +5,7 @@ from __future__ import annotations
 from quati_pool.commands.status.labelers import LabelerState
 from quati_pool.commands.status.outputs import REPORTS
 from quati_pool.commands.status.status import Status
+from quati_pool.labels.base import NEVER_ASKED, NOT_GIVEN, TIED
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 
 
@@ -65,7 +66,13 @@ def depth_in_words(status: Status) -> str:
 
 def _graded(one: LabelerState) -> str:
     parts = [f"{one.graded:,} of {one.coverage.pairs:,} graded"]
-    counts = {"failed": one.failures, "never asked": one.coverage.unasked, "in batches": one.in_batches}
+    counts = {
+        "failed": one.failures,
+        TIED: one.coverage.tied,
+        NEVER_ASKED: one.coverage.unasked,
+        NOT_GIVEN: one.coverage.not_given,
+        "in batches": one.in_batches,
+    }
     parts += [f"{count:,} {what}" for what, count in counts.items() if count]
     return ", ".join(parts)
 
@@ -77,11 +84,14 @@ def _systems(status: Status) -> Table:
 
 
 def _labelers(status: Status) -> Table:
-    headings = ("Labeler", "Graded", "Failed", "Never asked", "In batches", "Unread", "Earlier labels", "Not pooled")
+    headings = (
+        "Labeler", "Graded", "Failed", "Tied", "Never asked", "Not given", "In batches", "Unread", "Earlier labels",
+        "Not pooled",
+    )  # fmt: skip
     rows: list[list[Cell]] = [
         [
-            one.name, one.graded, one.failures, one.coverage.unasked, one.in_batches, one.unread, one.earlier,
-            one.outside,
+            one.name, one.graded, one.failures, one.coverage.tied, one.coverage.unasked, one.coverage.not_given,
+            one.in_batches, one.unread, one.earlier, one.outside,
         ]
         for one in status.state.labels.labelers
     ]  # fmt: skip

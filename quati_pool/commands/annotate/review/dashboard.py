@@ -22,17 +22,19 @@ import numpy as np
 from quati_pool.agreement.overall import Overall, overall
 from quati_pool.agreement.pairwise import PairAgreement, pairwise
 from quati_pool.agreement.ratings import Ratings
-from quati_pool.annotation.quality_control import Finding, suspicious
+from quati_pool.annotation.quality_control import Finding, poor_gold, suspicious
 from quati_pool.annotation.quality_control import Graded as GradedByPerson
 from quati_pool.commands.agree import join_ratings
 from quati_pool.commands.annotate.pool_view import PoolView
 from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs, peoples_pairs
 from quati_pool.commands.annotate.review.background import Background, Latest
+from quati_pool.commands.annotate.review.consistency import GoldResult, SelfAgreement, gold_results, self_agreement
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
+from quati_pool.labels.base import NEVER_ASKED
 from quati_pool.labels.gathered import Gathered, LabelSource
 from quati_pool.labels.qrels import qrels_of
-from quati_pool.labels.sources import NEVER_ASKED, from_store
+from quati_pool.labels.sources import from_store
 from quati_pool.records import State
 from quati_pool.store.records import ADJUDICATED
 from quati_pool.store.records import QueryProgress as StoredProgress
@@ -102,6 +104,8 @@ class Dashboard:
     decisions: int
     exports: tuple[str, ...]
     """The labelers with grades to export, people first."""
+    repeats: tuple[SelfAgreement, ...]
+    gold: tuple[GoldResult, ...]
 
 
 def dashboard(
@@ -149,15 +153,20 @@ def compute(session: AnnotationSession) -> Dashboard:
         agreement = _agreement(pairs, [source for source in sources if source.name != ADJUDICATED], problems)
         people = _people(session, pairs, slots)
         queries = _queries(session, pairs, slots)
+        repeats, gold = self_agreement(session), gold_results(session, [one.name for one in people])
+    poor = (poor_gold(one.name, one.n, one.equal, one.distance) for one in gold)
+    findings = [*suspicious(_by_person(pairs)), *(one for one in poor if one is not None)]
     return Dashboard(
         computed_at,
         time.perf_counter() - began,
         people,
         queries,
         agreement,
-        tuple(suspicious(_by_person(pairs))),
+        tuple(sorted(findings, key=lambda finding: (finding.labeler_id, finding.pattern))),
         sum(len(source.qrels) for source in adjudicated),
         tuple(source.name for source in sources),
+        repeats,
+        gold,
     )
 
 
