@@ -13,16 +13,20 @@ from annotator_app.downloads import address
 from quati_pool.agreement.estimates import Estimates
 from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.annotation.quality_control import Finding
-from quati_pool.commands.annotate.review import downloads
+from quati_pool.commands.annotate.review import consistency, downloads
 from quati_pool.commands.annotate.review.background import Latest
+from quati_pool.commands.annotate.review.consistency import GoldResult, SelfAgreement
 from quati_pool.commands.annotate.review.dashboard import Agreement, Dashboard, dashboard
 
 _AGAIN = 5.0
 # Long enough for the first dashboard of a typical pool, so that the page is not empty.
 _PATIENCE = 2.0
 _COEFFICIENTS = ("kappa", "kappa_quadratic", "agreement", "difference")
+_REPEATED = consistency.COEFFICIENTS
 _TOGETHER = ("alpha_ordinal", "alpha_nominal", "alpha_interval", "gwet_ac2", "fleiss_kappa")
 _QUERIES = 200
+_DIGITS = {"one_grade": 0, "too_fast": 1, "long_run": 0, "disagreement": 2, "gold_equal": 0, "gold_distance": 2}
+"""The decimal places of a finding's figure, by its pattern."""
 
 
 def page() -> None:
@@ -72,6 +76,8 @@ def _draw(board: Dashboard) -> None:
     _findings(board.findings)
     _people(board)
     _agreement(board.agreement)
+    _repeats(board.repeats)
+    _gold(board.gold)
     _queries(board)
     _exports(board)
 
@@ -81,8 +87,8 @@ def _findings(findings: Sequence[Finding]) -> None:
         return
     rows = []
     for one in findings:
-        digits = {"one_grade": 0, "too_fast": 1, "long_run": 0, "disagreement": 2}[one.pattern]
-        scale = 100 if one.pattern == "one_grade" else 1
+        digits = _DIGITS[one.pattern]
+        scale = 100 if one.pattern in ("one_grade", "gold_equal") else 1
         figure, threshold = (context.number(scale * value, digits) for value in (one.figure, one.threshold))
         grade = "–" if one.grade is None else str(one.grade)
         said = _say(f"pattern.{one.pattern}", figure=figure, threshold=threshold, labels=one.labels, grade=grade)
@@ -146,6 +152,37 @@ def _agreement(found: Agreement) -> None:
     if found.why is not None:
         notes.append(_say("no_agreement", why=found.why))
     html.draw(html.join([html.fill('<p class="quiet">{note}</p>', note=html.text(note)) for note in notes if note]))
+
+
+def _repeats(found: Sequence[SelfAgreement]) -> None:
+    if not found:
+        return
+    names = [_say("everybody") if one.name is None else one.name for one in found]
+    rows = [
+        [html.text(name), context.number(one.n), *(context.number(one.values[key], 2) for key in _REPEATED)]
+        for name, one in zip(names, found, strict=True)
+    ]
+    reasons = [
+        f"{name}, {_say(f'column.{key}')}: {reason}."
+        for name, one in zip(names, found, strict=True)
+        for key, reason in one.undefined.items()
+    ]
+    _table("repeats", ["name", "pairs", *_REPEATED], rows, 1, " ".join([_say("repeats_note"), *reasons]))
+
+
+def _gold(found: Sequence[GoldResult]) -> None:
+    columns = ["name", "pairs", "equal", "difference", "distance", "cannot"]
+    rows = [
+        [
+            html.text(one.name),
+            context.number(one.n),
+            *(context.number(value, 2) for value in (one.equal, one.difference, one.distance)),
+            context.number(one.cannot),
+        ]
+        for one in found
+    ]
+    if rows:
+        _table("gold", columns, rows, 1, _say("gold_note"))
 
 
 def _pair(pair: PairAgreement, reasons: list[str]) -> list[Markup | str]:

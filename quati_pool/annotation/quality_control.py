@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from quati_pool.records import Int
 
-Pattern = Literal["one_grade", "too_fast", "long_run", "disagreement"]
+Pattern = Literal["one_grade", "too_fast", "long_run", "disagreement", "gold_equal", "gold_distance"]
 Values = npt.NDArray[np.float64]
 
 LEAST = 30
@@ -58,6 +58,17 @@ FAR_AT_LEAST = 0.25
 so that two small distances count as equal."""
 
 
+GOLD_LEAST = 5
+"""The least number of grades of gold pairs for a finding about them. Somebody who gives eight in ten their known grade
+has fewer than three of five right with probability 0.06: a reason to ask, on so few."""
+
+GOLD_EQUAL = 0.6
+"""The share of gold pairs that a careful person gives at least the known grade."""
+
+GOLD_DISTANCE = 1.0
+"""The distance from the known grades, in grade steps, that a careful person has at most."""
+
+
 @dataclass(frozen=True, eq=False)
 class Graded:
     """Grades by people, one per row, in the order in which they were given; all columns have the same length.
@@ -79,7 +90,8 @@ class Finding:
     beyond ``threshold``. ``grade`` is the repeated grade of ``one_grade`` and ``long_run``.
 
     Units: ``one_grade`` share of grades, ``too_fast`` median active seconds per grade, ``long_run`` grades in a
-    row, ``disagreement`` mean absolute difference in grade steps.
+    row, ``disagreement`` and ``gold_distance`` mean absolute difference in grade steps, ``gold_equal`` share of the
+    grades of gold pairs that are the known ones.
     """
 
     labeler_id: str
@@ -100,6 +112,11 @@ class Finding:
         if self.pattern == "long_run":
             run = f"{self.figure:.0f} times {self.grade} in a row, in {self.labels:,} grades"
             return f"{run} (threshold {self.threshold:.0f})"
+        if self.pattern == "gold_equal":
+            return f"{self.figure:.0%} of {self.labels:,} gold pairs graded as known (threshold {self.threshold:.0%})"
+        if self.pattern == "gold_distance":
+            far = f"{self.figure:.2f} grades away from the known ones on average, over {self.labels:,} gold pairs"
+            return f"{far} (threshold {self.threshold:.2f})"
         apart = f"{self.figure:.2f} grades away from others on average ({self.labels:,} comparisons)"
         return f"{apart} (threshold {self.threshold:.2f})"
 
@@ -122,6 +139,18 @@ def suspicious(graded: Graded) -> list[Finding]:
                 found += _long_run(name, graded.relevance[mine], query[mine])
     found += _disagreement(names, labeler, query, _coded(graded.doc_ids)[1], graded.relevance)
     return sorted(found, key=lambda finding: (finding.labeler_id, finding.pattern))
+
+
+def poor_gold(labeler_id: str, labels: int, equal: float, distance: float) -> Finding | None:
+    """The finding about a person's ``labels`` grades of gold pairs, if they are poor: ``equal`` is the share that is
+    the known grade, ``distance`` the mean absolute difference from it. At most one, for the two go together."""
+    if labels < GOLD_LEAST:
+        return None
+    if equal < GOLD_EQUAL:
+        return Finding(labeler_id, "gold_equal", equal, GOLD_EQUAL, labels)
+    if distance > GOLD_DISTANCE:
+        return Finding(labeler_id, "gold_distance", distance, GOLD_DISTANCE, labels)
+    return None
 
 
 def least_seconds(characters: npt.NDArray[Any]) -> Values:

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from quati_pool.annotation import quality_control
-from quati_pool.annotation.quality_control import LEAST, LONG_RUN, Finding, Graded, least_seconds, suspicious
+from quati_pool.annotation.quality_control import (
+    LEAST,
+    LONG_RUN,
+    Finding,
+    Graded,
+    least_seconds,
+    poor_gold,
+    suspicious,
+)
 from tests.shared_data import shared
 
 Row = tuple[str, str, str, int, float, int]
@@ -160,3 +168,29 @@ def test_the_papers_assessors_are_not_suspicious(number: str) -> None:
     rows: list[Row] = [("ana", line[1], line[3], int(line[5]), float("nan"), len(line[2])) for line in lines]
     assert len(rows) == 240
     assert suspicious(graded(rows)) == []
+
+
+# ---- gold pairs
+
+
+@pytest.mark.parametrize(
+    ("labels", "equal", "distance", "pattern"),
+    [
+        (4, 0.0, 3.0, None),
+        (5, 0.6, 1.0, None),
+        (5, 0.4, 0.6, "gold_equal"),
+        (5, 0.6, 1.2, "gold_distance"),
+        (5, 0.0, 2.0, "gold_equal"),
+    ],
+)
+def test_poor_answers_to_gold_pairs(labels: int, equal: float, distance: float, pattern: str | None) -> None:
+    found = poor_gold("ana", labels, equal, distance)
+    assert (None if found is None else found.pattern) == pattern
+
+
+def test_a_finding_about_gold_pairs_names_its_threshold() -> None:
+    said = [str(found and found.text) for found in (poor_gold("ana", 5, 0.4, 0.6), poor_gold("ana", 5, 0.6, 1.2))]
+    assert said == [
+        "40% of 5 gold pairs graded as known (threshold 60%)",
+        "1.20 grades away from the known ones on average, over 5 gold pairs (threshold 1.00)",
+    ]

@@ -18,6 +18,7 @@ from quati_pool.commands.annotate import remarks
 from quati_pool.commands.annotate.review import dashboard as boards
 from quati_pool.commands.annotate.review import decisions, disagreements
 from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs
+from quati_pool.commands.annotate.review.consistency import GoldResult, SelfAgreement
 from quati_pool.commands.annotate.review.dashboard import dashboard
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
@@ -227,10 +228,22 @@ def test_a_comment_on_an_undecided_pair_waits_for_its_decision(here: Here, monke
     assert (place(app), comment(app).value) == ("q1 d0: 1 of 3, 2 not decided", "for q1 d0")
     pressed(app, "1 Relevant")
     assert (place(app), comment(app).value) == ("q1 d1: 2 of 3, 1 not decided", "for q1 d1")
+    # A reload ends everything that Streamlit knows of the page.
+    app = page("review", tokens.lia, monkeypatch)
+    assert (place(app), comment(app).value) == ("q1 d1: 2 of 3, 1 not decided", "for q1 d1")
     pressed(app, "0 Irrelevant")
     assert stored(session, "q0", "d1") == [(State.ok, 2, None)]
     assert stored(session, "q1", "d0") == [(State.ok, 1, "for q1 d0")]
     assert stored(session, "q1", "d1") == [(State.ok, 0, "for q1 d1")]
+
+
+def test_a_draft_is_its_leads_alone(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, tokens = here
+    session.people.add("eva", "lead", "H-eva", "none")
+    session.people.sign_in("eva", token_sha("token-of-eva"), 3600)
+    comment(page("review", tokens.lia, monkeypatch)).set_value("lia's draft").run()
+    assert comment(page("review", "token-of-eva", monkeypatch)).value == ""
+    assert comment(page("review", tokens.lia, monkeypatch)).value == "lia's draft"
 
 
 def test_a_comment_on_a_decided_pair_is_stored_when_the_field_is_left(
@@ -402,6 +415,32 @@ def test_the_dashboard_draws_findings_agreement_and_links(here: Here, monkeypatc
     # κ of ana and bia by hand: 1/3 (tests/commands/annotate/review/test_dashboard.py).
     assert '<td class="number">0.33' in text
     assert 'href="/download/qrels?labeler=ana"' in text
+
+
+def test_the_dashboard_draws_repeats_and_gold_pairs(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, tokens = here
+    undefined = "both gave every pair the grade 2"
+    agreed = {"kappa": 0.25, "kappa_quadratic": 0.5, "agreement": 0.75}
+    repeats = (
+        SelfAgreement("ana", 4, agreed, {}),
+        SelfAgreement("<i>", 2, {"kappa": None, "kappa_quadratic": None, "agreement": 1.0},
+                      {"kappa": undefined, "kappa_quadratic": undefined}),
+        SelfAgreement(None, 6, agreed, {}),
+    )  # fmt: skip
+    gold = (GoldResult("ana", 5, 0.4, -0.25, 1.25, 3),)
+    monkeypatch.setattr(boards, "self_agreement", lambda _: repeats)
+    monkeypatch.setattr(boards, "gold_results", lambda *_: gold)
+    text = shown(page("dashboard", tokens.lia, monkeypatch))
+    for name, numbers in (
+        ("ana", ["4", "0.25", "0.50", "0.75"]),
+        ("&lt;i&gt;", ["2", "–", "–", "1.00"]),
+        ("Everybody", ["6", "0.25", "0.50", "0.75"]),
+        ("ana", ["5", "0.40", "-0.25", "1.25", "3"]),
+    ):
+        cells = "".join(f'<td class="number">{number}</td>' for number in numbers)
+        assert re.search(rf"<tr><td class=.word.>[^/]*{name}.{{0,6}}</td>{re.escape(cells)}</tr>", text), name
+    assert f"&lt;i&gt;, κ: {undefined}." in text
+    assert "40 % of 5 gold pairs graded as known (below 60 %)" in text
 
 
 def test_a_dashboard_that_failed_says_why(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
