@@ -1,91 +1,48 @@
 """The requests of the grading page's script: the next pair, an answer, a second answer, undo, highlighting.
 
-Each request is answered with what the page shows next, so that a press costs one request. Nothing is kept here between
-requests: where a person is lies in the database, and any server of the collection can answer. The script sends a pair
+Each request is answered with what the page shows next, so that a press costs one request. The script sends a pair
 back as a reference to its slot (or training pair) and the hash of its texts, with the ``nonce`` it was shown under; an
 answer that is sent again, because its response was lost, is stored once.
 """
 
 from __future__ import annotations
 
-import json
-import logging
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from annotator_app import error_notices, words
-from annotator_app.context import COOKIE
+from annotator_app import error_notices, steps
 from annotator_app.grading_view import GradingView
-from annotator_app.sign_in import same_origin
-from quati_pool.annotation.highlight import Span
 from quati_pool.annotation.sentences import sentences
 from quati_pool.commands.annotate import remarks
 from quati_pool.commands.annotate.access import set_preference
-from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError
+from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError
 from quati_pool.commands.annotate.grading import next_item, submission
 from quati_pool.commands.annotate.grading.answer import Answer
 from quati_pool.commands.annotate.grading.item import Item
 from quati_pool.commands.annotate.grading.pace import pace as own_pace
-from quati_pool.commands.annotate.session import AnnotationSession, Person
-from quati_pool.errors import QuatiPoolError
-from quati_pool.store.errors import ConflictError, StoreError
+from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.store.errors import ConflictError
 
-_LONGEST = 256 * 1024
 _REFERENCE = re.compile("([st])([0-9]{1,18})")
-_LOGGER = logging.getLogger("annotator_app")
 
 
 def routes(session: AnnotationSession) -> list[Route]:
-    """The routes POST /grading/STEP, with a JSON object each way. The response's ``stage`` is ask, practice, reveal,
-    end, fault or signed-out; the status is 401 without a sign-in, and 503 if the database cannot be reached, in which
-    case nothing is known to be stored and the same request is to be sent again."""
-
-    def respond(step: _Step, request: Request, data: Mapping[str, Any]) -> Response:
-        token = request.cookies.get(COOKIE) or ""
-        header = request.headers.get("accept-language", "")
-        try:
-            return JSONResponse(step(_Turn(session, token, header, data), data))
-        except SignedOutError:
-            card = error_notices.signed_out_card(words.voice(session.config.annotation.language, header))
-            return JSONResponse({"stage": "signed-out", "pair": str(card)}, 401)
-        except StoreError as error:
-            _LOGGER.warning("%s", error)
-            return JSONResponse({}, 503)
-        except QuatiPoolError as error:
-            return JSONResponse({"stage": "fault", "notice": str(error_notices.notice_box(str(error)))})
-
-    def route(name: str, step: _Step) -> Route:
-        async def answer(request: Request) -> Response:
-            if not same_origin(request):
-                return JSONResponse({}, 403)
-            data = await _body(request)
-            if data is None:
-                return JSONResponse({}, 400)
-            return await run_in_threadpool(respond, step, request, data)
-
-        return Route(f"/grading/{name}", answer, methods=["POST"])
-
-    return [route(name, step) for name, step in _STEPS.items()]
+    """The routes POST /grading/STEP, as of ``steps``. The response's ``stage`` is ask, practice, reveal, end, or those
+    that every page has."""
+    return steps.routes(session, "grading", _Turn, _STEPS)
 
 
-class _Turn:
-    """A request of a person who is signed in."""
+class _Turn(steps.Turn):
+    """A request of the grading page."""
 
     def __init__(self, session: AnnotationSession, token: str, accepted: str, data: Mapping[str, Any]) -> None:
-        self.session = session
-        self.token = token
-        self.person: Person = session.person(token)
-        self.view = GradingView(session, words.voice(self.person.language, accepted))
-        offset = data.get("offset")
-        self.offset = offset if type(offset) is int and abs(offset) < 24 * 60 else 0
+        super().__init__(session, token, accepted, data)
+        self.view = GradingView(session, self.voice)
         self.highlight = bool(self.person.settings.get("highlight"))
 
     def next(self, notice: Markup | None = None, stored: str | None = None) -> dict[str, Any]:
@@ -195,7 +152,7 @@ def _second(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _undo(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        undone = submission.undo(turn.session, turn.token, _text(data, "nonce"))
+        undone = submission.undo(turn.session, turn.token, steps.text_of(data, "nonce"))
     except ForbiddenError:
         return turn.next(turn.view.notice("undo_revealed"))
     except ConflictError as error:
@@ -234,9 +191,7 @@ def _read(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
     return {"answers": str(turn.answers())}
 
 
-_Step = Callable[[_Turn, Mapping[str, Any]], dict[str, Any]]
-
-_STEPS: dict[str, _Step] = {
+_STEPS: dict[str, steps.Step[_Turn]] = {
     "open": _open,
     "next": _next,
     "answer": _answer,
@@ -280,30 +235,5 @@ def _answer_of(turn: _Turn, data: Mapping[str, Any]) -> Answer:
         active_seconds=data.get("active", 0.0),
         elapsed_seconds=data.get("elapsed", 0.0),
         highlighted=turn.highlight,
-        evidence=_spans(data.get("evidence")),
+        evidence=steps.spans_of(data.get("evidence")),
     )
-
-
-def _spans(value: object) -> Any:
-    """Pairs of numbers as spans; anything else as it is, for ``submission`` to refuse."""
-    pairs = isinstance(value, list) and all(isinstance(one, list) and len(one) == 2 for one in value)
-    return [Span(*one) for one in value] if isinstance(value, list) and pairs else () if value is None else value
-
-
-def _text(data: Mapping[str, Any], name: str) -> str | None:
-    value = data.get(name)
-    return value if isinstance(value, str) else None
-
-
-async def _body(request: Request) -> Mapping[str, Any] | None:
-    """The JSON object in a request; None if there is none, or it is too long."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _LONGEST:
-            return None
-    try:
-        data = json.loads(body)
-    except ValueError:
-        return None
-    return data if isinstance(data, dict) else None
