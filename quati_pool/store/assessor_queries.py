@@ -90,16 +90,24 @@ def practice_labels(store: Store, collection: str, name: str, version: str) -> l
     return sorted(map(current_of, resolved(rows, KEY)), key=lambda label: label.seq)
 
 
-def own_slots(store: Store, collection: str, name: str, query_id: str | None = None) -> dict[tuple[str, str], str]:
-    """The state (``open`` or ``done``) of each pair (query_id, doc_id) that a person holds or has done for the first
-    time, of all queries or of one."""
+class OwnSlot(NamedTuple):
+    """A slot that a person holds (``open``) or has done (``done``)."""
+
+    assignment_id: int
+    state: str
+
+
+def own_slots(store: Store, collection: str, name: str, query_id: str | None = None) -> dict[tuple[str, str], OwnSlot]:
+    """The slot of each pair (query_id, doc_id) that a person holds or has done for the first time, of all queries or
+    of one."""
     a = assignments.c
     mine = (a.collection == collection, a.holder == name, a.phase == "blind")
-    wanted = select(a.query_id, a.doc_id, a.state).where(*mine)
+    wanted = select(a.query_id, a.doc_id, a.assignment_id, a.state).where(*mine)
     if query_id is not None:
         wanted = wanted.where(a.query_id == query_id)
     with store.reading() as connection:
-        return {(row.query_id, row.doc_id): row.state for row in connection.execute(wanted)}
+        rows = connection.execute(wanted)
+        return {(row.query_id, row.doc_id): OwnSlot(row.assignment_id, row.state) for row in rows}
 
 
 def renew(store: Store, collection: str, name: str, seconds: float) -> int:

@@ -19,10 +19,11 @@ from quati_pool.annotation.highlight import Span
 from quati_pool.annotation.presentation_order import shuffled
 from quati_pool.commands.annotate.annotation_pair import Ids, counting_shas, label_sha, shown_pair
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError
+from quati_pool.commands.annotate.grading.consistency import golds_for
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 from quati_pool.judging.pair import Pair
 from quati_pool.records import State
-from quati_pool.store.assessor_queries import GivenLabel, labels_given, own_slots
+from quati_pool.store.assessor_queries import GivenLabel, OwnSlot, labels_given, own_slots
 
 LISTED = 50
 """Labels on one page of the list."""
@@ -88,12 +89,14 @@ class OwnLabels:
 
 
 class OwnPassage(NamedTuple):
-    """A passage with its text; ``label`` is None if the person has not graded it yet."""
+    """A passage with its text. If the person has not graded it yet, ``label`` is None and ``assignment_id`` is that of
+    the slot in which they are to."""
 
     doc_id: str
     text: str
     content_sha: str
     label: OwnLabel | None
+    assignment_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,8 @@ def own_labels(
 
 
 def own_query(session: AnnotationSession, token: str | None, query_id: str, utc_offset: int = 0) -> OwnQuery:
-    """A query with all passages that this person has graded, or holds to grade.
+    """A query with all passages that this person has graded, or holds to grade; those that they answered as gold pairs
+    are neither.
 
     Raises SignedOutError, ForbiddenError if they have none of it, AnswerError for an impossible offset, InputError if
     there is no pool.
@@ -171,9 +175,10 @@ def own_query(session: AnnotationSession, token: str | None, query_id: str, utc_
     with session.store.snapshot():
         slots = own_slots(session.store, session.config.name, person.name, query_id)
         labels = current_own(session, person, query_id)
+    answered = golds_for(session, person, session.training.all()).answered
     pairs = {ids: own.pair for ids, own in labels.items()}
-    for ids, state in slots.items():
-        pair = session.pair(*ids) if state == "open" and ids not in pairs else None
+    for ids, slot in slots.items():
+        pair = session.pair(*ids) if slot.state == "open" and ids not in pairs and ids not in answered else None
         if pair is not None:
             pairs[ids] = pair
     if not pairs:
@@ -183,7 +188,8 @@ def own_query(session: AnnotationSession, token: str | None, query_id: str, utc_
     for doc_id in order:
         ids = (query_id, doc_id)
         label = _own_label(labels[ids], slots, ahead) if ids in labels else None
-        passages.append(OwnPassage(doc_id, pairs[ids].text, label_sha(pairs[ids]), label))
+        open_slot = slots[ids].assignment_id if label is None else None
+        passages.append(OwnPassage(doc_id, pairs[ids].text, label_sha(pairs[ids]), label, open_slot))
     first = pairs[query_id, order[0]]
     return OwnQuery(query_id, first.query, first.narrative, tuple(passages))
 
@@ -216,10 +222,11 @@ def offset(utc_offset: int) -> timedelta:
     return timedelta(minutes=utc_offset)
 
 
-def _own_label(own: CurrentOwn, slots: Mapping[Ids, str], ahead: timedelta) -> OwnLabel:
+def _own_label(own: CurrentOwn, slots: Mapping[Ids, OwnSlot], ahead: timedelta) -> OwnLabel:
     pair, (label, note, _) = own
     reason = label.extra.get("reason")
-    done = slots.get((pair.query_id, pair.doc_id)) == "done"
+    slot = slots.get((pair.query_id, pair.doc_id))
+    done = slot is not None and slot.state == "done"
     return OwnLabel(
         query_id=pair.query_id,
         doc_id=pair.doc_id,

@@ -13,6 +13,7 @@ from sqlalchemy import event, update
 from quati_pool.annotation.highlight import Span
 from quati_pool.annotation.presentation_order import shuffled
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError
+from quati_pool.commands.annotate.grading.item import training_item
 from quati_pool.commands.annotate.grading.submission import submit, undo
 from quati_pool.commands.annotate.own_labels import (
     LISTED,
@@ -259,6 +260,9 @@ def test_a_query_comes_with_all_passages_of_ones_own(session: AnnotationSession)
     for doc_id, one in by_doc_id.items():
         assert one.text == text(100 * int(first[0][1:]) + int(doc_id[1:]))
         assert one.content_sha == content_sha(found.query, one.text)
+        assert (one.label is None) == (one.assignment_id is not None)
+        slot = session.assignments.slot(one.assignment_id or 0)
+        assert slot is None or (slot.query_id, slot.doc_id, slot.state) == (first[0], doc_id, "open")
     with pytest.raises(ForbiddenError):
         own_query(session, bia, first[0])
     # A passage that left the pool is not shown.
@@ -276,6 +280,18 @@ def test_a_pair_to_be_graded_again_unannounced_is_only_shown_as_graded(session: 
     shown = [one.label for one in own_query(session, ana, first[0]).passages if one.doc_id == first[1]]
     assert [label and (label.relevance, label.fixed) for label in shown] == [(3, None)]
     assert own_labels(session, ana).labels[0].fixed is None
+
+
+def test_a_gold_pair_that_was_answered_is_not_shown_as_open(session: AnnotationSession) -> None:
+    ana = token(session, "ana")
+    assigned(session, ("ana",), queries=["q0"])
+    given = item(session, ana)
+    others = {one.doc_id for one in own_query(session, ana, "q0").passages} - {given.doc_id}
+    session.training.add("q0", given.doc_id, 3, "", token(session, "lia", "lead"), gold=True)
+    [gold] = session.training.all()
+    assert {one.doc_id for one in own_query(session, ana, "q0").passages} == others | {given.doc_id}
+    submit(session, ana, training_item(session, gold), answer(1, 3))
+    assert {one.doc_id for one in own_query(session, ana, "q0").passages} == others
 
 
 @pytest.mark.parametrize("query_id", ["", "q9", "q0\x00", "\ud800", "x" * 10**6, None, 0, ["q0"], {"q0": 1}])

@@ -26,7 +26,6 @@ MOST_CHANGES = 1000
 class Seen(NamedTuple):
     """A label as the page showed it: ``content_sha`` of its pair's texts, and its seq."""
 
-    doc_id: str
     content_sha: str
     seq: int
 
@@ -35,7 +34,6 @@ def change(
     session: AnnotationSession,
     token: str | None,
     query_id: str,
-    doc_id: str,
     content_sha: str,
     seen_seq: int,
     answer: Answer,
@@ -48,7 +46,7 @@ def change(
     the pair is to be graded again. In these cases nothing is written.
     """
     person = session.person(token)
-    [seen] = _checked(query_id, [(doc_id, content_sha, seen_seq)])
+    [seen] = _checked(query_id, [(content_sha, seen_seq)])
     [seq] = _change(session, person, query_id, [seen], answer)
     return seq
 
@@ -57,20 +55,20 @@ def change_many(
     session: AnnotationSession,
     token: str | None,
     query_id: str,
-    changes: Sequence[tuple[str, str, int]],
+    changes: Sequence[tuple[str, int]],
     answer: Answer,
-) -> int:
-    """Replaces this person's labels of passages of one query by the same answer, all or none; returns how many.
+) -> list[int]:
+    """Replaces this person's labels of passages of one query by the same answer, all or none; returns the new labels'
+    seqs in the order of ``changes``, which are the (content_sha, seq) of the labels as seen.
 
-    ``changes`` are the (doc_id, content_sha, seq) of the labels as seen. They keep their evidence, and their notes
-    unless the answer has one. Raises the errors of ``change``; a ConflictError's ``count`` is how many labels it
-    concerns.
+    They keep their evidence, and their notes unless the answer has one. Raises the errors of ``change``; a
+    ConflictError's ``count`` is how many labels it concerns.
     """
     person = session.person(token)
     seen = _checked(query_id, changes)
     if answer.evidence:
         raise AnswerError("evidence is of one passage; change the labels one by one to give it")
-    return len(_change(session, person, query_id, seen, answer, keeping=True))
+    return _change(session, person, query_id, seen, answer, keeping=True)
 
 
 def _change(
@@ -94,21 +92,21 @@ def _change(
         if known := known_changes(session.store, nonces.values(), answer.status, answer.relevance):
             return known
         if has_query(session, query_id):
-            current = {doc_id: own for (_, doc_id), own in current_own(session, person, query_id).items()}
-    stale = sum(not _is_current(current.get(one.doc_id), one) for one in seen)
+            current = {own.given.label.seq: own for own in current_own(session, person, query_id).values()}
+    stale = sum(one.seq not in current or label_sha(current[one.seq].pair) != one.content_sha for one in seen)
     if stale:
         raise ConflictError("changed", f"{stale} of {len(seen)} labels have changed since; look at them again", stale)
-    if any("reveal" in current[one.doc_id].given.label.extra for one in seen):
+    if any("reveal" in current[one.seq].given.label.extra for one in seen):
         raise ForbiddenError("you have seen the judge's grade, so your first one stays; choose others")
     # A lead may have looked before changing, where others cannot.
     looked = session.reveals.of(person.name, query_id) if person.role == "lead" else frozenset()
     changes = []
     for one in seen:
-        own = current[one.doc_id]
+        own = current[one.seq]
         given = _keeping(session, own, answer) if keeping else answer
         checked = check_answer(session, given)
         extra = {**checked.extra, **_times(own, given, len(seen)), "changes": one.seq}
-        if (query_id, one.doc_id) in looked:
+        if (query_id, own.pair.doc_id) in looked:
             extra[REVEALED] = True
         label = answer_label(session, person, own.pair, checked, "blind", nonces[one], extra)
         changes.append(Change(one.seq, counting_shas(own.pair), label))
@@ -124,16 +122,12 @@ def _checked(query_id: object, labels: object) -> list[Seen]:
             f"{len(labels):,} labels are too many; change at most {MOST_CHANGES:,} at once", "changes_many"
         )
     kinds = [tuple(map(type, one)) if isinstance(one, (list, tuple)) else None for one in labels]
-    if not isinstance(query_id, str) or any(kind != (str, str, int) for kind in kinds):
-        raise AnswerError("a label to change must be given by its ids, text hash and number; reload the page")
+    if not isinstance(query_id, str) or any(kind != (str, int) for kind in kinds):
+        raise AnswerError("a label to change must be given by its text hash and number; reload the page")
     seen = [Seen(*one) for one in labels]
-    if len({one.doc_id for one in seen}) < len(seen):
-        raise AnswerError("a passage is to be changed twice; choose each once")
+    if len({one.seq for one in seen}) < len(seen):
+        raise AnswerError("a label is to be changed twice; choose each once")
     return seen
-
-
-def _is_current(own: CurrentOwn | None, seen: Seen) -> bool:
-    return own is not None and (own.given.label.seq, label_sha(own.pair)) == (seen.seq, seen.content_sha)
 
 
 def _keeping(session: AnnotationSession, own: CurrentOwn, answer: Answer) -> Answer:
