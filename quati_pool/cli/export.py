@@ -175,8 +175,11 @@ def export_labels(
         form = label_format and label_format.value
         made = step(config, labeler, form, output, database=database, pool=pool, listener=listener)
     unsure = made.labels - made.graded
-    without = f", {unsure:,} of them without a grade" if unsure else ""
-    left = f"; {counted(made.left_out, 'pair has', 'pairs have')} no label by {labeler} yet" if made.left_out else ""
+    tied = f" ({made.tied:,} tied)" if made.tied else ""
+    without = f", {unsure:,} of them without a grade{tied}" if unsure else ""
+    waiting = made.left_out - made.not_given
+    left = f"; {counted(waiting, 'pair has', 'pairs have')} no label by {labeler} yet" if waiting else ""
+    left += f"; {counted(made.not_given, 'pair was', 'pairs were')} not given" if made.not_given else ""
     typer.echo(f"wrote {made.path}: {made.labels:,} labels{without}{left}", err=True)
     _warn(made.withheld)
 

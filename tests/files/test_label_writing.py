@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.label_files import detect_label_format, read_label_file
+from quati_pool.files.label_files.cells import escaped, unescaped
 from quati_pool.files.label_files.writing import (
     WRITTEN_FORMATS,
+    EvidenceSpan,
     JudgesAnswer,
     LabelRow,
     Written,
@@ -24,6 +26,7 @@ from quati_pool.files.label_files.writing import (
     grade_names,
     write_labels,
 )
+from quati_pool.files.tables import Field, read_table
 from quati_pool.records import GRADES, id_problem
 
 READ_AS = {"tsv": "table", "csv": "table", "jsonl": "table"} | {
@@ -56,7 +59,8 @@ def test_what_is_written_is_read_back_with_ids_texts_and_grades(
     rows = [
         LabelRow(
             query_id, doc_id, f"query {query_id}\t\"{query_id}\"\n?", text, relevance,
-            "ok" if relevance is not None else "unsure", narrative=None, note=note,
+            "ok" if relevance is not None else "unsure", narrative=None, note=note, design="1-random", stratum=note,
+            inclusion=0.25, evidence=(EvidenceSpan(0, 1, text[:1]),) if text else (),
         )
         for query_id, doc_id, text, relevance, note in content
     ]  # fmt: skip
@@ -116,6 +120,81 @@ def test_doccano_and_label_studio_get_names_times_and_notes() -> None:
         "query_id": "q", "doc_id": "e", "query": "pergunta", "text": "texto", "relevance": None,
         "status": "unsure", "reason": "broken text",
     }  # fmt: skip
+
+
+@given(text=TEXTS)
+def test_a_cell_is_one_line_and_gives_its_text_back(text: str) -> None:
+    assert not set("\t\n\r") & set(escaped(text))
+    assert unescaped(escaped(text)) == text
+
+
+def test_a_cell_is_written_as_most_languages_do() -> None:
+    assert escaped("a\tb\r\nc\\n") == "a\\tb\\r\\nc\\\\n"
+    # What others wrote is not lost: \d is nothing that is escaped.
+    assert unescaped("\\d\\") == "\\d\\"
+
+
+@pytest.mark.parametrize("label_format", ["tsv", "csv"])
+@given(notes=st.lists(TEXTS, min_size=1, max_size=6))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_notes_of_a_table_are_read_back_as_they_were(tmp_path: Path, label_format: Any, notes: list[str]) -> None:
+    rows = [LabelRow("q", f"d{at}", "", "", 1, note=note) for at, note in enumerate(["kept", *notes])]
+    path = tmp_path / f"labels.{label_format}"
+    path.write_bytes(written(rows, label_format))
+    found = list(read_table(path, label_format, [Field("doc_id", "doc_id"), Field("note", "note")]))
+    assert [line for line, _ in found] == list(range(2, len(rows) + 2)), "a label is a line"
+    assert [(doc_id, unescaped(note)) for _, (doc_id, note) in found] == [(row.doc_id, row.note) for row in rows]
+
+
+# The emoji is one code point, two in UTF-16; offsets by hand: "O 🐆 vive" has the words at 2-3 and 4-8.
+MARKED = LabelRow(
+    "q", "d1", "onde vive?", "O \U0001f406 vive no mato", 3, narrative="o lugar", note="bom", design="2-stratified",
+    stratum="q/lexical=3", inclusion=0.125, evidence=(EvidenceSpan(2, 3, "\U0001f406"), EvidenceSpan(4, 8, "vive")),
+)  # fmt: skip
+SPANS = [{"start": 2, "end": 3, "text": "\U0001f406"}, {"start": 4, "end": 8, "text": "vive"}]
+
+
+def test_tables_have_design_and_evidence_of_labels_that_have_them() -> None:
+    rows = [MARKED, LabelRow("q", "d2", "", "", None, "unsure", reason="broken_text")]
+    evidence = '[{"start":2,"end":3,"text":"\U0001f406"},{"start":4,"end":8,"text":"vive"}]'
+    header, first, second = written(rows, "tsv").decode().splitlines()
+    assert header == "query_id\tdoc_id\trelevance\tstatus\treason\tnote\tdesign\tstratum\tinclusion\tevidence"
+    assert first == f"q\td1\t3\tok\t\tbom\t2-stratified\tq/lexical=3\t0.125\t{evidence}"
+    assert second == "q\td2\t\tunsure\tbroken_text\t\t\t\t\t"
+    (of_csv,) = list(csv.DictReader(io.StringIO(written(rows[:1], "csv").decode(), newline="")))
+    assert json.loads(of_csv["evidence"]) == SPANS
+    assert (of_csv["inclusion"], "reason" in of_csv) == ("0.125", False)
+
+
+def test_json_lines_have_evidence_as_the_store_has_it() -> None:
+    one, other = map(json.loads, written([MARKED, MARKED._replace(evidence=())], "jsonl").decode().splitlines())
+    assert one["evidence"] == SPANS
+    assert "evidence" not in other
+    assert (one["design"], one["stratum"], one["inclusion"]) == ("2-stratified", "q/lexical=3", 0.125)
+
+
+def test_doccano_has_the_grade_as_label_and_evidence_as_entities_of_its_text(tmp_path: Path) -> None:
+    path = tmp_path / "labels.doccano.jsonl"
+    path.write_bytes(written([MARKED], "doccano"))
+    record = json.loads(path.read_text("utf-8"))
+    assert record["label"] == ["Perfectly relevant"]
+    # Before the passage: 10 characters of the query, 7 of the narrative, and two empty lines of 2.
+    assert record["entities"] == [[23, 24, "evidence"], [25, 29, "evidence"]]
+    assert [record["text"][start:end] for start, end, _ in record["entities"]] == ["\U0001f406", "vive"]
+    assert read_label_file(path).relevance == [3]
+
+
+def test_label_studio_has_evidence_as_labels_of_its_text(tmp_path: Path) -> None:
+    path = tmp_path / "labels.label-studio.json"
+    path.write_bytes(written([MARKED], "label-studio"))
+    (task,) = json.loads(path.read_text("utf-8"))
+    _, *spans = task["annotations"][0]["result"]
+    assert spans == [
+        {"from_name": "evidence", "to_name": "text", "type": "labels", "value": {**span, "labels": ["evidence"]}}
+        for span in SPANS
+    ]
+    assert [task["data"]["text"][span["start"] : span["end"]] for span in SPANS] == [span["text"] for span in SPANS]
+    assert read_label_file(path).relevance == [3]
 
 
 def test_a_name_that_would_be_read_as_another_grade_or_as_none_gives_way_to_the_number(tmp_path: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from quati_pool.annotation.evidence import EVIDENCE, evidence_in
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import clear_partials, file_digest, locked_output, write_file
 from quati_pool.files.label_files.writing import (
+    EvidenceSpan,
     JudgesAnswer,
     LabelRow,
     Written,
@@ -19,6 +21,8 @@ from quati_pool.files.label_files.writing import (
 from quati_pool.files.lines import output
 from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import Graded, Labeler
+from quati_pool.labels.consensus import Panel
+from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.labelers import Grading
 from quati_pool.labels.qrels import nothing_graded
 from quati_pool.labels.rereading import thoughts_behind
@@ -28,21 +32,27 @@ from quati_pool.project.submissions import withheld
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import State
 from quati_pool.store.database import Store
+from quati_pool.store.drawn_labels import Drawn, drawn_labels
 from quati_pool.store.label_queries import rationales_of
 from quati_pool.store.records import CurrentLabel
 from quati_pool.text.fencing import sendable
+
+_WRITTEN = (State.ok, State.unsure)
 
 
 @dataclass(frozen=True)
 class ExportedLabels:
     """A file of labels: their number, how many have a grade, how many pairs of the pool are without a label, and why
-    they may not be published, if so."""
+    they may not be published, if so. Of the labels without a grade, ``tied`` are pairs that a lead is to decide; of
+    the pairs without a label, people were not given ``not_given``."""
 
     path: Path
     labels: int
     graded: int
     left_out: int
     withheld: str | None = None
+    tied: int = 0
+    not_given: int = 0
 
 
 def export_labels(
@@ -67,7 +77,7 @@ def export_labels(
     with Store.open(database or config.labels.url, config.folder) as store, store.snapshot():
         grading = Grading(config, store, pool)
         reader = grading.labeler(labeler)
-        rows = list(label_rows(grading, reader))
+        rows, coverage = label_rows(grading, reader)
         source = grading.pool
     if not rows:
         raise nothing_graded(labeler, reader.kind)
@@ -86,36 +96,83 @@ def export_labels(
     with locked_output(path, (listener or Listener()).say):
         clear_partials(path)
         write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
-    left_out = sum(map(len, grading.pairs())) - written.labels
-    return ExportedLabels(path, written.labels, written.graded, left_out, withheld(config))
+    return ExportedLabels(
+        path,
+        written.labels,
+        written.graded,
+        coverage.pairs - written.labels,
+        withheld(config),
+        coverage.tied,
+        coverage.not_given,
+    )
 
 
-def label_rows(grading: Grading, reader: Labeler) -> Iterator[LabelRow]:
-    """A labeler's grades, and the pairs that could not be judged, in the pool's order; a person's rows have reasons,
-    notes and times, a judge's have all answers."""
+def label_rows(grading: Grading, reader: Labeler) -> tuple[list[LabelRow], LabelCoverage]:
+    """A labeler's grades, and the pairs that could not be judged or are tied, in the pool's order, with its coverage
+    of the pairs.
+
+    A person's rows have reasons, notes, times, evidence, and how the pair was drawn; a judge's have all answers; those
+    of a panel of people have what a lead noted with the decision, and how the pair was drawn if people's labels of it
+    come from one design.
+    """
+    panel = reader if isinstance(reader, Panel) else None
+    people = [person.name for person in (panel.members if panel else [reader]) if person.kind == "assessor"]
+    drawn = drawn_labels(grading.store, grading.config.name, people) if people else {}
+    coverage = LabelCoverage(0)
+    rows = []
     for chunk in grading.pairs():
-        labels_behind = reader.behind(chunk)
-        labels = [label for of_pair in labels_behind for label in of_pair.values()]
-        reasons = rationales_of(grading.store, [label.seq for label in labels])
+        noted = reader.behind(chunk) if panel is None else _decided(panel, chunk)
+        given = [noted] if panel is None else [person.behind(chunk) for person in panel.members]
+        labels = [label for of_pair in noted for label in of_pair.values()]
+        notes = rationales_of(grading.store, [label.seq for label in labels])
         thoughts = thoughts_behind(grading.store, labels, reader.reading)
-        for pair, graded, of_pair in zip(chunk, reader.graded(chunk), labels_behind, strict=True):
-            if graded.status not in (State.ok, State.unsure):
+        for at, (pair, graded) in enumerate(zip(chunk, reader.graded(chunk), strict=True)):
+            coverage.add(graded)
+            if graded.status not in _WRITTEN:
                 continue
             row = _row(pair, graded)
             if reader.kind == "judge":
-                answers = (
-                    _answer(label, reasons.get(label.seq), thoughts.get(label.seq)) for label in of_pair.values()
-                )
+                answers = (_answer(one, notes.get(one.seq), thoughts.get(one.seq)) for one in noted[at].values())
                 row = row._replace(answers=tuple(filter(None, answers)))
-            for label in of_pair.values() if reader.kind == "assessor" else ():
-                reason, seconds = label.extra.get("reason"), label.extra.get("active_seconds")
-                row = row._replace(reason=reason, note=reasons.get(label.seq), seconds=seconds)
-            yield row
+            else:
+                for label in noted[at].values():
+                    row = _noted(row, label, notes.get(label.seq))
+                row = _drawn(row, [label for column in given for label in column[at].values()], drawn)
+            rows.append(row)
+    return rows, coverage
+
+
+def _decided(panel: Panel, pairs: Sequence[Pair]) -> list[dict[int, CurrentLabel]]:
+    """The lead's decision on each pair, if there is one, by sample."""
+    if panel.decisions is None:
+        return [{} for _ in pairs]
+    return [
+        {sample: label for sample, label in of_pair.items() if label.status in _WRITTEN}
+        for of_pair in panel.decisions.behind(pairs)
+    ]
+
+
+def _drawn(row: LabelRow, labels: Iterable[CurrentLabel], drawn: Mapping[int, Drawn]) -> LabelRow:
+    """The row with how its pair was drawn, if all these people's labels of it come from one design."""
+    found = {drawn.get(label.seq) for label in labels if label.status in _WRITTEN}
+    one = found.pop() if len(found) == 1 else None
+    return row if one is None else row._replace(design=one.design, stratum=one.stratum, inclusion=one.inclusion)
 
 
 def _row(pair: Pair, graded: Graded) -> LabelRow:
     ids = (pair.query_id, pair.doc_id)
-    return LabelRow(*ids, pair.query, pair.text, graded.relevance, str(graded.status), pair.narrative)
+    return LabelRow(*ids, pair.query, pair.text, graded.relevance, graded.state_name, pair.narrative)
+
+
+def _noted(row: LabelRow, label: CurrentLabel, note: str | None) -> LabelRow:
+    """The row with what a person noted with their label."""
+    spans = evidence_in(row.text, label.extra.get(EVIDENCE))
+    return row._replace(
+        reason=label.extra.get("reason"),
+        note=note,
+        seconds=label.extra.get("active_seconds"),
+        evidence=tuple(EvidenceSpan(*span, row.text[span.start : span.end]) for span in spans),
+    )
 
 
 def _answer(label: CurrentLabel, rationale: str | None, thoughts: str | None) -> JudgesAnswer | None:

@@ -18,10 +18,8 @@ from quati_pool.project.submissions import withheld
 from quati_pool.project.workspace import Workspace
 from quati_pool.store.database import Store
 from quati_pool.store.designs import Designs
+from quati_pool.store.drawn_labels import NO_SAMPLE
 from quati_pool.store.records import Design
-
-# How pairs of other tools were chosen is not known; repeats and anchors are chosen for what they are.
-_NO_SAMPLE = ("imported", "repeats", "anchors")
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def _ids(graded: Graded) -> tuple[str, str]:
 
 def _chosen(designs: list[Design], design: int | None) -> Design:
     """The design of a number, or the only one that is a sample; raises ConfigError where there is none."""
-    samples = {one.design_id: one for one in designs if one.method not in _NO_SAMPLE}
+    samples = {one.design_id: one for one in designs if one.method not in NO_SAMPLE}
     known = ", ".join(f"{number} ({one.method})" for number, one in samples.items())
     if design is not None:
         if design not in samples:

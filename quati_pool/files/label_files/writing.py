@@ -1,12 +1,13 @@
 """Writes one labeler's labels in the usual exchange formats; the reader of each format reads them back.
 
-- ``tsv``: query_id, doc_id, relevance, status (no texts, as they may contain tabs), and a judge's further numbers
-  if labels have any (``_numbers``)
-- ``csv``: the same, separated by commas
+- ``tsv``: query_id, doc_id, relevance, status (no texts of pairs), then what any label has: a person's reason and
+  note, design, stratum and inclusion, evidence as JSON, and a judge's further numbers (``_numbers``)
+- ``csv``: the same, separated by commas; in both, ``cells.escaped`` keeps a note on one line
 - ``jsonl``: one object per label, with all its fields; several answers are a list, ``samples``
 - ``quati``: the layout of the annotations released with Quati, which has no query_ids
-- ``doccano``: the export of a text classification project (JSONL), with ``text`` as in ``release.doccano``
-- ``label-studio``: the JSON export of a project with choices named ``relevance``
+- ``doccano``: the export of a text classification project (JSONL), with ``text`` as in ``release.doccano``; evidence
+  is in ``entities``, as in projects that also label spans, with its offsets in that text
+- ``label-studio``: the JSON export of a project with choices named ``relevance`` and labels named ``evidence``
 
 A label without a grade ("cannot judge") is written as an empty relevance, without a label in doccano, and as a
 cancelled annotation in Label Studio.
@@ -24,10 +25,14 @@ from typing import Any, BinaryIO, NamedTuple
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.formats import data_suffix
+from quati_pool.files.label_files.cells import escaped
 from quati_pool.files.label_files.grades import Grader
 from quati_pool.files.label_files.quati import COLUMNS
 from quati_pool.files.problems import RowError, quoted
 from quati_pool.registry import nearest
+
+EVIDENCE = "evidence"
+"""The name of evidence as a label of spans, in doccano and Label Studio."""
 
 
 class JudgesAnswer(NamedTuple):
@@ -39,10 +44,19 @@ class JudgesAnswer(NamedTuple):
     details: Mapping[str, Any]
 
 
+class EvidenceSpan(NamedTuple):
+    """Words of a passage that justify its grade: ``text`` is ``passage[start:end]``, in Unicode code points."""
+
+    start: int
+    end: int
+    text: str
+
+
 class LabelRow(NamedTuple):
     """A label to write, with its texts. ``relevance`` is None if ``status`` is not ``ok``; ``reason`` says why a pair
     could not be judged; ``seconds`` is the active time spent on it; ``answers`` are the judge's answers from which the
-    grade was computed."""
+    grade was computed. ``design`` names the design that gave the pair to people, ``stratum`` and ``inclusion`` (a
+    probability) say how it was drawn there."""
 
     query_id: str
     doc_id: str
@@ -55,6 +69,10 @@ class LabelRow(NamedTuple):
     note: str | None = None
     seconds: float | None = None
     answers: tuple[JudgesAnswer, ...] = ()
+    design: str | None = None
+    stratum: str | None = None
+    inclusion: float | None = None
+    evidence: tuple[EvidenceSpan, ...] = ()
 
 
 class Written(NamedTuple):
@@ -105,13 +123,30 @@ def _csv(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> It
 
 
 def _table(rows: Sequence[LabelRow]) -> Iterator[list[str]]:
-    """The header and then the rows, with a column for each number that any row has."""
+    """The header and then the rows, with a column for each further value that any row has."""
+    kept = [name for name, cell in _CELLS.items() if any(cell(row) for row in rows)]
     columns = sorted({column for row in rows for column in _numbers(row)})
-    yield ["query_id", "doc_id", "relevance", "status", *("_".join(map(str, column)) for column in columns)]
+    yield ["query_id", "doc_id", "relevance", "status", *kept, *("_".join(map(str, column)) for column in columns)]
     for row in rows:
         numbers = _numbers(row)
         more = (str(numbers.get(column, "")) for column in columns)
-        yield [row.query_id, row.doc_id, _number(row), row.status, *more]
+        yield [row.query_id, row.doc_id, _number(row), row.status, *(_CELLS[name](row) for name in kept), *more]
+
+
+_CELLS: Mapping[str, Callable[[LabelRow], str]] = {
+    "reason": lambda row: escaped(row.reason or ""),
+    "note": lambda row: escaped(row.note or ""),
+    "design": lambda row: row.design or "",
+    "stratum": lambda row: escaped(row.stratum or ""),
+    "inclusion": lambda row: "" if row.inclusion is None else str(row.inclusion),
+    # JSON escapes tabs and line ends itself.
+    "evidence": lambda row: _json(_spans(row), compact=True) if row.evidence else "",
+}
+"""The further cells of a row, empty for what it does not have."""
+
+
+def _spans(row: LabelRow) -> list[dict[str, Any]]:
+    return [span._asdict() for span in row.evidence]
 
 
 def _numbers(row: LabelRow) -> dict[tuple[str | int, ...], float]:
@@ -131,6 +166,8 @@ def _jsonl(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> 
     for row in rows:
         known = {key: value for key, value in row._asdict().items() if value is not None or key == "relevance"}
         answers: Sequence[JudgesAnswer] = known.pop("answers")
+        del known["evidence"]
+        known |= {"evidence": _spans(row)} if row.evidence else {}
         if len(answers) == 1:
             known |= answers[0].details
         elif answers:
@@ -167,7 +204,7 @@ def _cell(text: str) -> str:
 
 def _doccano(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
     for number, row in enumerate(rows, 1):
-        record = {
+        record: dict[str, Any] = {
             "id": number,
             "text": "\n\n".join([row.query, *([row.narrative] if row.narrative else []), row.text]),
             "label": [] if row.relevance is None else [names.get(row.relevance, str(row.relevance))],
@@ -177,7 +214,10 @@ def _doccano(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -
             "passage": row.text,
             "Comments": [] if row.note is None else [row.note],
         }
-        yield _json(record) + "\n"
+        if row.evidence:
+            start = len(record["text"]) - len(row.text)
+            record["entities"] = [[start + span.start, start + span.end, EVIDENCE] for span in row.evidence]
+        yield _json(record | _drawn(row)) + "\n"
 
 
 def _label_studio(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
@@ -193,6 +233,10 @@ def _task(number: int, row: LabelRow, names: Mapping[int, str], labeler: str) ->
     if row.relevance is not None:
         choices = {"choices": [names.get(row.relevance, str(row.relevance))]}
         result.append({"from_name": "relevance", "to_name": "text", "type": "choices", "value": choices})
+    for span in row.evidence:
+        # Label Studio counts code points too: https://github.com/HumanSignal/label-studio-frontend/pull/308
+        value = {**span._asdict(), "labels": [EVIDENCE]}
+        result.append({"from_name": EVIDENCE, "to_name": "text", "type": "labels", "value": value})
     annotation: dict[str, Any] = {
         "id": number,
         # Label Studio identifies people by e-mail address; an unknown one counts as the importing user.
@@ -202,18 +246,24 @@ def _task(number: int, row: LabelRow, names: Mapping[int, str], labeler: str) ->
     }
     if row.seconds is not None:
         annotation["lead_time"] = row.seconds
-    data = {"query_id": row.query_id, "doc_id": row.doc_id, "query": row.query, "text": row.text}
+    data = {"query_id": row.query_id, "doc_id": row.doc_id, "query": row.query, "text": row.text, **_drawn(row)}
     if row.narrative:
         data["narrative"] = row.narrative
     return {"id": number, "data": data, "annotations": [annotation], "predictions": []}
+
+
+def _drawn(row: LabelRow) -> dict[str, str | float]:
+    """The design, stratum and inclusion probability of a label, as far as it has them."""
+    drawn = {"design": row.design, "stratum": row.stratum, "inclusion": row.inclusion}
+    return {name: value for name, value in drawn.items() if value is not None}
 
 
 def _number(row: LabelRow) -> str:
     return "" if row.relevance is None else str(row.relevance)
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _json(value: Any, *, compact: bool = False) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":") if compact else None)
 
 
 _WRITERS: dict[str, Callable[[Sequence[LabelRow], Mapping[int, str], str], Iterator[str]]] = {

@@ -7,10 +7,16 @@ import json
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine, event
 
+from quati_pool.annotation.highlight import Span
+from quati_pool.commands.annotate.annotation_pair import label_sha
 from quati_pool.commands.annotate.assigning.assign import assign
+from quati_pool.commands.annotate.assigning.import_labels import import_labels
 from quati_pool.commands.annotate.assigning.options import AssignOptions
+from quati_pool.commands.annotate.grading.next_item import next_item
 from quati_pool.commands.annotate.grading.submission import submit, undo
+from quati_pool.commands.annotate.review.decisions import decide
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.export.labels import export_labels
 from quati_pool.commands.export.qrels import export_qrels
@@ -18,6 +24,8 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.files.label_files import read_label_file
 from quati_pool.files.label_files.writing import WRITTEN_FORMATS, file_name
 from quati_pool.files.qrels import read_qrels
+from quati_pool.labels.gathered import LabelFiles
+from quati_pool.project.config import LabelFileConfig
 from tests.commands.annotate.people_at_work import answer, collection, item, pairs, token
 
 
@@ -66,8 +74,8 @@ def test_a_file_is_named_and_written_as_its_name_says(config: Path, tmp_path: Pa
     """What each holds by its first bytes; only these files are there afterwards, with their sidecars."""
     starts = {
         "labels.jsonl": b'{"query_id": ',
-        "labels.csv": b"query_id,doc_id,relevance,status\n",
-        "labels.csv.gz": b"query_id,doc_id,relevance,status\n",
+        "labels.csv": b"query_id,doc_id,relevance,status,reason,note,design,stratum,inclusion\n",
+        "labels.csv.gz": b"query_id,doc_id,relevance,status,reason,note,design,stratum,inclusion\n",
         "labels.json": b"[\n{",
         "labels.tsv": b"query_id\tdoc_id\t",
         "labels": b"query_id\tdoc_id\t",
@@ -132,3 +140,92 @@ def test_somebody_who_only_put_pairs_off_has_nothing_to_export(tmp_path: Path) -
     with pytest.raises(QuatiPoolError) as refused:
         export_labels(config, "ana", "tsv", tmp_path / "ana.tsv")
     assert str(refused.value) == "ana has graded no pair of the pool; run: quati-pool annotate"
+
+
+def test_labels_have_evidence_and_how_their_pairs_were_drawn(tmp_path: Path) -> None:
+    """ana and bia grade a random half of six pairs, ana all pairs of q1 too; a lead decides where they are tied."""
+    config = collection(tmp_path / "workspace", pairs(2, 3), judges={"final": {"people": "majority"}})
+    with AnnotationSession.open(config) as session:
+        tokens = {name: token(session, name) for name in ("ana", "bia")}
+        lia = token(session, "lia", "lead")
+        assign(config, AssignOptions(random="3", to=("ana", "bia"), overlap=2))
+        assign(config, AssignOptions(queries="q1", to=("ana",)))
+        graded: dict[str, list[tuple[str, str]]] = {"ana": [], "bia": []}
+        for number, name in enumerate(["bia"] * 3 + ["ana"] * 5):
+            given = next_item(session, tokens[name])
+            if given is None:
+                break
+            graded[name].append((given.query_id, given.doc_id))
+            evidence = [Span(8, 14), Span(0, 4)] if name == "ana" else []
+            submit(session, tokens[name], given, answer(number, 1 + (name == "ana"), evidence=evidence))
+        tie = graded["bia"][0]
+        shown = session.pair(*tie)
+        assert shown is not None
+        decide(session, lia, *tie, label_sha(shown), 3, "see 2\tb", "nonce-of-the-lead")
+        sample = {(one.query_id, one.doc_id) for one in session.designs.selections(1)}
+    of_q1 = {pair for pair in graded["ana"] if pair[0] == "q1"}
+    assert set(graded["bia"]) == sample
+    assert set(graded["ana"]) == sample | of_q1
+
+    def rows(name: str) -> dict[tuple[str, str], dict[str, object]]:
+        export_labels(config, name, "jsonl", tmp_path / f"{name}.jsonl")
+        lines = (tmp_path / f"{name}.jsonl").read_text("utf-8").splitlines()
+        return {(row["query_id"], row["doc_id"]): row for row in map(json.loads, lines)}
+
+    drawn = ("1-random", "all", 0.5)
+    ana, bia, final, leads = (rows(name) for name in ("ana", "bia", "final", "adjudicated"))
+    for pair, row in ana.items():
+        # What she graded for the sample is of the sample, though the second design has it too.
+        expected = drawn if pair in sample else ("2-queries", "all", 1.0)
+        assert (row["design"], row["inclusion"]) == (expected[0], expected[2]), pair
+        text = row["text"]
+        assert isinstance(text, str)
+        assert row["evidence"] == [
+            {"start": 0, "end": 4, "text": text[:4]}, {"start": 8, "end": 14, "text": text[8:14]},
+        ]  # fmt: skip
+    assert {(row["design"], row["stratum"], row["inclusion"]) for row in bia.values()} == {drawn}
+    assert all("evidence" not in row for row in bia.values())
+    assert {pair: row["design"] for pair, row in final.items()} == {pair: row["design"] for pair, row in ana.items()}
+    assert {pair: (row["status"], row["relevance"]) for pair, row in final.items()} == {
+        pair: ("ok", 2) if pair not in sample else ("ok", 3) if pair == tie else ("tied", None) for pair in ana
+    }
+    assert (final[tie]["note"], "evidence" in final[tie]) == ("see 2\tb", False)
+    assert ("design" in leads[tie], leads[tie]["note"]) == (False, "see 2\tb")
+    export_labels(config, "final", "tsv", tmp_path / "final.tsv")
+    assert "\tsee 2\\tb\t" in (tmp_path / "final.tsv").read_text("utf-8")
+
+
+def test_pairs_that_were_not_drawn_have_no_probability(tmp_path: Path) -> None:
+    config = collection(tmp_path / "workspace", pairs(1, 2))
+    file = tmp_path / "caio.tsv"
+    file.write_text("query_id\tdoc_id\trelevance\nq0\td1\t2\n", encoding="utf-8")
+    import_labels(config, LabelFiles({"caio": LabelFileConfig(path=str(file))}))
+    export_labels(config, "caio", "tsv", tmp_path / "out.tsv")
+    assert (tmp_path / "out.tsv").read_text("utf-8").splitlines() == [
+        "query_id\tdoc_id\trelevance\tstatus\tdesign\tstratum",
+        "q0\td1\t2\tok\t1-imported\timported",
+    ]
+
+
+def test_an_export_has_as_many_statements_for_many_labels_as_for_few(tmp_path: Path) -> None:
+    def statements(docs: int) -> int:
+        config = collection(tmp_path / str(docs), pairs(1, docs))
+        with AnnotationSession.open(config) as session:
+            mine = token(session, "ana")
+            assign(config, AssignOptions(everything=True, to=("ana",)))
+            for number in range(docs):
+                submit(session, mine, item(session, mine), answer(number, 1))
+        counted = 0
+
+        def count(*_: object) -> None:
+            nonlocal counted
+            counted += 1
+
+        event.listen(Engine, "before_cursor_execute", count)
+        try:
+            export_labels(config, "ana", "tsv", tmp_path / f"{docs}.tsv")
+        finally:
+            event.remove(Engine, "before_cursor_execute", count)
+        return counted
+
+    assert statements(3) == statements(30) > 0

@@ -28,11 +28,13 @@ KINDS = ("qrels", *WRITTEN_FORMATS)
 
 @dataclass(frozen=True)
 class Download:
-    """A file's name and bytes; ``left_out`` counts the pairs of the pool that have no grade or label in it."""
+    """A file's name and bytes; ``left_out`` counts the pairs of the pool that have no grade or label in it, ``tied``
+    the pairs without a grade that a lead is to decide."""
 
     filename: str
     content: bytes
     left_out: int
+    tied: int = 0
 
 
 def exported(session: AnnotationSession, token: str | None, kind: str, labeler: str) -> Download:
@@ -47,15 +49,15 @@ def exported(session: AnnotationSession, token: str | None, kind: str, labeler: 
     with session.store.snapshot():
         grading: Grading = peoples_pairs(session)
         reader = grading.labeler(labeler)
-        if reader.kind != "assessor":
-            # A judge also has grades of pairs that no person labelled.
+        if reader.kind != "assessor" or not reader.stored:
+            # A judge or a label file also has grades of pairs that no person labelled here.
             grading = Grading(session.config, session.store)
             reader = grading.labeler(labeler)
         return _qrels(session, grading, reader) if kind == "qrels" else _labels(session, grading, reader, kind)
 
 
 def _qrels(session: AnnotationSession, grading: Grading, reader: Labeler) -> Download:
-    graded = (graded for chunk in grading.pairs() for graded in reader.graded(chunk))
+    graded = [graded for chunk in grading.pairs() for graded in reader.graded(chunk)]
     kept = [one for one in graded if one.relevance is not None]
     if not kept:
         raise nothing_graded(reader.name, reader.kind)
@@ -63,13 +65,15 @@ def _qrels(session: AnnotationSession, grading: Grading, reader: Labeler) -> Dow
         path = Path(folder) / "download.qrels"
         write_qrels(as_qrels(kept), path)
         content = path.read_bytes()
-    return Download(f"{reader.name}.qrels", content, len(session.pool_view) - len(kept))
+    tied = sum(one.tied for one in graded)
+    return Download(f"{reader.name}.qrels", content, len(session.pool_view) - len(kept), tied)
 
 
 def _labels(session: AnnotationSession, grading: Grading, reader: Labeler, kind: str) -> Download:
-    rows = list(label_rows(grading, reader))
+    rows, coverage = label_rows(grading, reader)
     if not rows:
         raise nothing_graded(reader.name, reader.kind)
     stream = io.BytesIO()
     write_labels(rows, kind, stream, session.config.grades, reader.name)
-    return Download(file_name(reader.name, kind), stream.getvalue(), len(session.pool_view) - len(rows))
+    left_out = len(session.pool_view) - len(rows)
+    return Download(file_name(reader.name, kind), stream.getvalue(), left_out, coverage.tied)
