@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import annotator_app
+import quati_pool
 from annotator_app import words
 
 FOLDER = Path(annotator_app.__file__).parent
@@ -18,7 +19,7 @@ OTHERS = [language for language in words.LANGUAGES if language != "en"]
 ENGLISH = words.messages("en")
 SECTIONS = {key.partition(".")[0] for key in ENGLISH}
 # What a module puts before the keys it asks for: def _say(key): return context.say(f"questions.{key}").
-_PREFIX = re.compile(r"""def _say\b.*?\(f["']([a-z_]+)\.\{key\}""", re.DOTALL)
+_PREFIX = re.compile(r"""def _say\b.*?\(f["']([a-z_.]+)\.\{key\}""", re.DOTALL)
 
 
 def fields(text: str) -> set[str]:
@@ -41,6 +42,18 @@ def asked() -> Iterator[tuple[str, str, str]]:
     for path in sorted(FOLDER.rglob("*.j2")):
         for _, key in re.findall(r"""say\((["'])(.+?)\1""", path.read_text(encoding="utf-8")):
             yield path.name, key, ""
+
+
+def refusals() -> set[str]:
+    """The reasons for which answers and remarks are refused; the grading page's messages are named after them."""
+    folder = Path(quati_pool.__file__).parent / "commands" / "annotate"
+    return {
+        node.args[1].value
+        for path in (folder / "grading" / "answer.py", folder / "remarks.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "AnswerError" and len(node.args) > 1
+        if isinstance(node.args[1], ast.Constant) and isinstance(node.args[1].value, str)
+    }
 
 
 def exists(key: str) -> bool:
@@ -97,8 +110,13 @@ def test_every_key_that_the_code_asks_for_is_there() -> None:
     assert not {key for key in wanted if not exists(key)}
 
 
+def test_every_reason_for_refusing_an_answer_has_words() -> None:
+    assert {"evidence_needed", "remark_empty"} <= refusals()
+    assert not {reason for reason in refusals() if not exists(f"annotate.{reason}")}
+
+
 def test_no_message_is_unused() -> None:
-    used = {"annotate.evidence_many", "annotate.evidence_off"}  # reasons of an AnswerError
+    used = {f"annotate.{reason}" for reason in refusals()}
     patterns: set[str] = set()
     for _, text, prefix in asked():
         for key in {text, f"{prefix}{text}"}:

@@ -167,6 +167,52 @@ def test_the_web_socket_opens_for_a_session_and_for_a_page_of_this_server_alone(
     assert "external IP" not in app.said()
 
 
+STEPS = ("open", "next", "answer", "second", "undo", "highlight", "ask", "read")
+
+
+@pytest.mark.parametrize("step", [*STEPS, "nowhere"])
+def test_the_requests_of_the_grading_page_are_for_people_who_are_signed_in_and_are_never_kept(
+    app: Served, code: str, step: str
+) -> None:
+    path, held = f"/grading/{step}", cookie(enter(app, code))
+    known = step != "nowhere"
+    json = {"Content_Type": "application/json"}
+    replies = [
+        (ask(app, "POST", path, "{}", **json), 401),
+        (ask(app, "POST", path, "{}", Cookie=f"{COOKIE}=made-up", **json), 401),
+        (ask(app, "POST", path, "{}", Cookie=held, Origin="https://evil.example", **json), 403),
+        (ask(app, "POST", path, "{}", Cookie=held, Sec_Fetch_Site="cross-site", **json), 403),
+        (ask(app, "POST", path, "[]", Cookie=held, **json), 400),
+        (ask(app, "POST", path, "{}", Cookie=held, Origin=app.address, **json), 200),
+    ]
+    for reply, status in replies:
+        assert reply.status in ((status,) if known else (404, 405)), (status, reply.text[:200])
+        assert reply.headers["Cache-Control"] == "no-store"
+        assert reply.headers["X-Content-Type-Options"] == "nosniff"
+        assert "frame-ancestors 'none'" in reply.headers["Content-Security-Policy"]
+        assert "Set-Cookie" not in reply.headers
+        assert "Traceback" not in reply.text
+        if status >= 400:
+            assert "pergunta" not in reply.text
+            assert code not in reply.text
+
+
+@pytest.mark.xfail(strict=True, reason="Gate lets /grading/ pass, and Streamlit answers with its page to anybody")
+@pytest.mark.parametrize("step", [*STEPS, "nowhere"])
+def test_the_grading_pages_requests_are_no_pages(app: Served, code: str, step: str) -> None:
+    for headers in ({}, {"Cookie": cookie(enter(app, code))}):
+        for method in ("GET", "PUT", "DELETE"):
+            reply = ask(app, method, f"/grading/{step}", **headers)
+            assert reply.status in ((404, 405) if headers else (303, 401, 404, 405))
+            assert "<html" not in reply.text
+
+
+def test_a_body_that_is_too_long_or_nested_too_deeply_is_refused(app: Served, code: str) -> None:
+    held = cookie(enter(app, code))
+    for body in ('{"note": "' + "x" * 300_000 + '"}', "[" * 260_000):
+        assert ask(app, "POST", "/grading/answer", body, Cookie=held).status == 400
+
+
 def test_who_signs_in_ends_the_session_that_the_browser_had(app: Served, config: Path, code: str) -> None:
     before = cookie(enter(app, code))
     after = cookie(enter(app, code_for(config, "bia"), Cookie=before))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import pytest
@@ -13,8 +14,8 @@ from quati_pool.store.errors import ConflictError
 
 def test_every_reason_and_every_conflict_has_words() -> None:
     reasons = {f"annotate.reason.{reason}" for reason in REASONS}
-    told = re.findall(r"``(\w+)``", ConflictError.__doc__ or "")
-    conflicts = {f"annotate.conflict_{reason}" for reason in told if reason != "reason"}
+    quoted = set(re.findall(r"``(\w+)``", ConflictError.__doc__ or ""))
+    conflicts = {f"annotate.conflict_{reason}" for reason in quoted - {*inspect.signature(ConflictError).parameters}}
     assert {f"annotate.conflict_{reason}" for reason in ("done", "taken", "withdrawn", "gone", "changed")} <= conflicts
     assert reasons | conflicts <= set(words.messages("en"))
 
