@@ -1,0 +1,192 @@
+// What the scripts of pages that are no Streamlit widgets share: requests, time, and evidence in a passage.
+"use strict";
+const component = (() => {
+  const RETRY = 2000; // milliseconds until a request without a response is sent again
+
+  // The response to a request, as JSON; null if there is none, or the database cannot be reached.
+  async function send(path, body) {
+    try {
+      const answer = await fetch(path, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ ...body, offset: -new Date().getTimezoneOffset() }),
+      });
+      return answer.status >= 500 ? null : await answer.json();
+    } catch {
+      return null;
+    }
+  }
+
+  // Sends until there is a response; ``waiting`` is called each time that there is none.
+  async function persist(path, body, waiting) {
+    for (;;) {
+      const view = await send(path, body);
+      if (view) return view;
+      waiting();
+      body = { ...body, late: true };
+      await new Promise((go) => setTimeout(go, RETRY));
+    }
+  }
+
+  const writing = (target) =>
+    target instanceof HTMLElement &&
+    (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+
+  // Time: gaps between signs of activity count up to ``idle`` seconds.
+  class Clock {
+    constructor(idle) {
+      [this.idle, this.active, this.elapsed, this.last] = [idle, 0, 0, performance.now()];
+    }
+    mark() {
+      const now = performance.now();
+      const gap = Math.max((now - this.last) / 1000, 0);
+      this.active += Math.min(gap, this.idle);
+      this.elapsed += gap;
+      this.last = now;
+    }
+  }
+
+  const points = (text) => [...text].length;
+  const units = (text, count) => [...text].slice(0, count).join("").length;
+  const atomic = (node) => node.nodeType === Node.ELEMENT_NODE && node.classList.contains("hidden-character");
+
+  // The text nodes below ``node``, and the marks that each stand for one character.
+  function* pieces(node) {
+    for (const child of [...node.childNodes]) {
+      if (child.nodeType === Node.TEXT_NODE || atomic(child)) yield child;
+      else yield* pieces(child);
+    }
+  }
+  const size = (piece) => (atomic(piece) ? 1 : points(piece.data));
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
+  // Evidence: spans of a passage, in Unicode code points, as the server counts. ``changed`` is called with each drawing.
+  class Evidence {
+    constructor(passage, sentences, spans = [], changed = () => {}) {
+      Object.assign(this, { sentences, spans, changed });
+      this.sentence = -1; // the one that keys would mark, -1 while none is chosen
+      this.picked = null; // what is selected in the passage
+      this.redraw(passage);
+    }
+
+    // The same evidence in another drawing of the passage.
+    redraw(passage) {
+      this.passage = passage;
+      // As nodes, since HTML that is parsed twice loses line ends.
+      this.untouched = passage.cloneNode(true);
+      this.paint();
+    }
+
+    paint() {
+      this.passage.replaceChildren(...this.untouched.cloneNode(true).childNodes);
+      this.spans.forEach(([start, end], number) => this.wrap(start, end, "evidence", number));
+      if (this.sentence >= 0) {
+        this.wrap(...this.sentences[this.sentence], "sentence", this.sentence);
+        this.passage.querySelector("mark.sentence")?.scrollIntoView({ block: "nearest" });
+      }
+      this.changed();
+    }
+
+    wrap(start, end, name, number) {
+      let at = 0;
+      for (const piece of pieces(this.passage)) {
+        const length = size(piece);
+        const [from, to] = [Math.max(start - at, 0), Math.min(end - at, length)];
+        at += length;
+        if (from >= to) continue;
+        const mark = document.createElement("mark");
+        mark.className = name;
+        mark.dataset.span = number;
+        let inside = piece;
+        if (!atomic(piece)) {
+          const [first, last] = [units(piece.data, from), units(piece.data, to)];
+          inside = piece.splitText(first);
+          inside.splitText(last - first);
+        }
+        inside.replaceWith(mark);
+        mark.append(inside);
+      }
+    }
+
+    offset(node, at) {
+      const before = document.createRange();
+      before.setStart(this.passage, 0);
+      before.setEnd(node, at);
+      return [...pieces(before.cloneContents())].reduce((sum, piece) => sum + size(piece), 0);
+    }
+
+    // Whether something is chosen that the evidence button would mark, or takes the mark away from.
+    get choosing() {
+      return this.picked !== null || this.sentence >= 0;
+    }
+
+    support(start, end) {
+      const [within, apart] = [[[start, end]], []];
+      for (const span of this.spans) (span[0] <= end && start <= span[1] ? within : apart).push(span);
+      const merged = [Math.min(...within.map((span) => span[0])), Math.max(...within.map((span) => span[1]))];
+      this.spans = [...apart, merged].sort((one, other) => one[0] - other[0]);
+    }
+
+    toggle(number) {
+      const [start, end] = this.sentences[number];
+      const known = this.spans.findIndex((span) => span[0] <= start && end <= span[1]);
+      if (known >= 0) this.spans.splice(known, 1);
+      else this.support(start, end);
+    }
+
+    // Notes what is selected, if it is in the passage.
+    pick() {
+      const selection = document.getSelection();
+      if (!this.passage.contains(selection.anchorNode) || !this.passage.contains(selection.focusNode)) return;
+      const range = selection.getRangeAt(0);
+      const found = [
+        this.offset(range.startContainer, range.startOffset),
+        this.offset(range.endContainer, range.endOffset),
+      ];
+      this.picked = found[0] < found[1] ? found : null;
+      this.changed();
+    }
+
+    // The evidence key: marks what is selected, or else begins or ends to mark sentences; whether it begins.
+    press() {
+      this.pick();
+      if (this.picked) {
+        this.support(...this.picked);
+        this.picked = null;
+        document.getSelection().removeAllRanges();
+      } else this.sentence = this.sentence < 0 && this.sentences.length ? 0 : -1;
+      this.paint();
+      return this.sentence >= 0;
+    }
+
+    // Whether a key was for the sentences.
+    key(key) {
+      if (this.sentence < 0) return false;
+      if (key in steps)
+        this.sentence = Math.min(Math.max(this.sentence + steps[key], 0), this.sentences.length - 1);
+      else if (key === " " || key === "Enter") this.toggle(this.sentence);
+      else if (key === "Escape") this.sentence = -1;
+      else return false;
+      this.paint();
+      return true;
+    }
+
+    // A click on marked words takes the mark away; while sentences are marked, a click marks the one under it. Whether
+    // the evidence changed.
+    click(event) {
+      if (this.picked || !this.passage.contains(event.target)) return false;
+      const known = event.target.closest("mark.evidence");
+      const under = document.caretPositionFromPoint?.(event.clientX, event.clientY);
+      if (this.sentence >= 0 && under && this.passage.contains(under.offsetNode)) {
+        const at = this.offset(under.offsetNode, under.offset);
+        const number = this.sentences.findIndex(([start, end]) => start <= at && at <= end);
+        if (number >= 0) this.toggle((this.sentence = number));
+      } else if (known) this.spans.splice(Number(known.dataset.span), 1);
+      else return false;
+      this.paint();
+      return true;
+    }
+  }
+
+  return { send, persist, writing, Clock, Evidence };
+})();
