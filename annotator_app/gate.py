@@ -84,6 +84,9 @@ class Gate:
         if "/_stcore/" in path[1:]:
             # Streamlit's page requests these to find its base path; a page in response would mislead it.
             return PlainTextResponse("not here", 404)
+        if path.startswith(_CHECKED) and request.method != "POST":
+            # Streamlit would answer with its page.
+            return PlainTextResponse("send it by POST", 405, {"Allow": "POST"})
         if path in _OPEN or path.startswith((_STATIC, _CHECKED)):
             return None
         page = not path.startswith((*_FILES, *_UNUSED))

@@ -28,7 +28,7 @@ from quati_pool.commands.annotate.grading.pace import pace as own_pace
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import ConflictError
 
-_REFERENCE = re.compile("([st])([0-9]{1,18})")
+_REFERENCE = re.compile("p([0-9]{1,18})")
 
 
 def routes(session: AnnotationSession) -> list[Route]:
@@ -88,17 +88,16 @@ class _Turn(steps.Turn):
         found = _REFERENCE.fullmatch(str(data.get("item")))
         if found is None:
             raise AnswerError("this item was never given out; reload the page")
-        kind, number, sha = found[1], found[2], str(data.get("sha"))
-        if kind == "t":
-            training = next((one for one in self.session.training.all() if one.training_id == int(number)), None)
+        number, known = divmod(int(found[1]), 2)
+        sha = str(data.get("sha"))
+        if known:
+            training = next((one for one in self.session.training.all() if one.training_id == number), None)
             if training is not None:
-                return _item(
-                    "gold" if training.gold else "training", int(number), training.query_id, training.doc_id, sha
-                )
+                return _item("gold" if training.gold else "training", number, training.query_id, training.doc_id, sha)
         else:
-            slot = self.session.assignments.slot(int(number))
+            slot = self.session.assignments.slot(number)
             if slot is not None:
-                return _item(slot.phase, int(number), slot.query_id, slot.doc_id, sha)
+                return _item(slot.phase, number, slot.query_id, slot.doc_id, sha)
         raise ConflictError("gone", "there is no such pair to grade any more; go on with the next one")
 
 
@@ -152,7 +151,10 @@ def _second(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _undo(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        undone = submission.undo(turn.session, turn.token, steps.text_of(data, "nonce"))
+        # Without a nonce, a request that is sent twice would take two answers back.
+        undone = submission.undo(turn.session, turn.token, steps.text_of(data, "nonce") or "")
+    except AnswerError as error:
+        return turn.refused(error)
     except ForbiddenError:
         return turn.next(turn.view.notice("undo_revealed"))
     except ConflictError as error:
@@ -204,8 +206,8 @@ _STEPS: dict[str, steps.Step[_Turn]] = {
 
 
 def _reference(item: Item) -> str:
-    """How the page refers to an item; neither the passage's id nor why it is asked is part of it."""
-    return f"t{item.training_id}" if item.assignment_id is None else f"s{item.assignment_id}"
+    """How the page refers to an item; neither the passage's id nor, at a glance, why it is asked is part of it."""
+    return f"p{2 * (item.training_id or 0) + 1}" if item.assignment_id is None else f"p{2 * item.assignment_id}"
 
 
 def _item(kind: Any, number: int, query_id: str, doc_id: str, sha: str) -> Item:
