@@ -66,11 +66,11 @@ class GradingView:
 
     def _bar(self, highlight: bool) -> Markup:
         grades = [
-            self._button("grade", self.name_of(meaning), _key(meaning.grade), value=meaning.grade)
+            html.button("grade", self.name_of(meaning), _key(meaning.grade), value=meaning.grade)
             for meaning in self.scale
         ]
         reasons = [
-            self._button("because", self._say(f"reason.{reason}"), str(place), value=reason)
+            html.button("because", self._say(f"reason.{reason}"), str(place), value=reason)
             for place, reason in enumerate(REASONS, 1)
         ]
         note = html.fill(
@@ -85,24 +85,24 @@ class GradingView:
             '<textarea id="question" rows="2" maxlength="{most}"></textarea>{send}</div>',
             label=self._say("ask_label"),
             most=LONGEST_REMARK,
-            send=self._button("send", self._say("ask_send"), None),
+            send=html.button("send", self._say("ask_send"), None),
         )
         moves = [
-            self._button("undo", self._say("undo"), "u", stages="ask reasons end"),
-            self._button("later", self._say("later"), "s", stages="ask"),
-            self._button("cannot", self._say("cannot"), "x", stages="ask"),
-            self._button("cannot", self._say("back"), "x", stages="reasons"),
-            self._button("more", self._say("more"), None, stages="ask reasons reveal practice end"),
+            html.button("undo", self._say("undo"), "u", stages="ask reasons end"),
+            html.button("later", self._say("later"), "s", stages="ask"),
+            html.button("cannot", self._say("cannot"), "x", stages="ask"),
+            html.button("cannot", self._say("back"), "x", stages="reasons"),
+            html.button("more", self._say("more"), None, stages="ask reasons reveal practice end"),
         ]
         folded = [
-            self._button("note", self._say("note"), "n", stages="ask reasons reveal"),
-            self._button("highlight", self._say("highlight_on"), "h", stages="ask reasons", value="on"),
-            self._button("highlight", self._say("highlight_off"), "h", stages="ask reasons", value="off"),
-            self._button("ask", self._say("ask"), "q", stages="ask reasons reveal practice"),
-            self._button("guide", self._say("guide"), "?", stages="ask reasons reveal practice end"),
+            html.button("note", self._say("note"), "n", stages="ask reasons reveal"),
+            html.button("highlight", self._say("highlight_on"), "h", stages="ask reasons", value="on"),
+            html.button("highlight", self._say("highlight_off"), "h", stages="ask reasons", value="off"),
+            html.button("ask", self._say("ask"), "q", stages="ask reasons reveal practice"),
+            html.button("guide", self._say("guide"), "?", stages="ask reasons reveal practice end"),
         ]
         if self._session.config.annotation.evidence != "off":
-            folded.insert(1, self._button("evidence", self._say("evidence"), "e", stages="ask"))
+            folded.insert(1, html.button("evidence", self._say("evidence"), "e", stages="ask"))
         return html.fill(
             '<div class="bar" data-highlight="{highlight}">{note}{question}'
             '<p class="quiet" data-stages="reasons">{why}</p>'
@@ -117,30 +117,11 @@ class GradingView:
             why=self._say("why"),
             grades=html.join(grades),
             reasons=html.join(reasons),
-            go_on=self._button("go_on", self._say("go_on"), "g", primary=True),
-            again=self._button("go_on", self._say("look_again"), "g", primary=True),
-            keep=self._button("go_on", self._say("keep"), "g", stages="reveal"),
+            go_on=html.button("go_on", self._say("go_on"), "g", primary=True),
+            again=html.button("go_on", self._say("look_again"), "g", primary=True),
+            keep=html.button("go_on", self._say("keep"), "g", stages="reveal"),
             moves=html.join(moves),
             folded=html.join(folded),
-        )
-
-    def _button(
-        self, does: str, text: str, key: str | None, *, value: object = "", stages: str = "", primary: bool = False
-    ) -> Markup:
-        """A button; its ``stages`` are those in which it is visible, '' for all."""
-        shown = html.fill("<kbd>{key}</kbd>", key=key) if key else Markup("")
-        keyed = html.fill(' data-key="{key}" aria-keyshortcuts="{key}"', key=key) if key else Markup("")
-        staged = html.fill(' data-stages="{stages}"', stages=stages) if stages else Markup("")
-        return html.fill(
-            '<button type="button" data-do="{does}" data-value="{value}"{keyed}{staged}{kind}><span>{text}</span>'
-            "{shown}</button>",
-            does=does,
-            value=value,
-            keyed=keyed,
-            staged=staged,
-            kind=Markup(' class="primary"') if primary else Markup(""),
-            text=html.text(text),
-            shown=shown,
         )
 
     def _scale(self) -> Markup:
@@ -257,7 +238,7 @@ class GradingView:
             '<div class="notice good answer">{about}{messages}{read}</div>',
             about=about,
             messages=html.join(messages),
-            read=self._button("read", self._say("answer_read"), None, value=one.last_seq),
+            read=html.button("read", self._say("answer_read"), None, value=one.last_seq),
         )
 
     def end(self, done: Progress) -> Markup:

@@ -70,10 +70,34 @@ def marked(raw: str, spans: Sequence[Span] = ()) -> Markup:
     return Markup("").join(parts)
 
 
+def plain(raw: str) -> str:
+    """``raw`` on one line, with each hidden character as a visible mark; for where there can be no elements."""
+    return " ".join("".join(part.shown for part in visible(raw)).split())
+
+
 def label(raw: str) -> str:
     """``raw`` for a widget's label: on one line, with every Markdown character escaped."""
-    shown = "".join(part.shown for part in visible(raw))
-    return _SPECIAL.sub(lambda match: f"&#{ord(match[1])};", " ".join(shown.split()))
+    return _SPECIAL.sub(lambda match: f"&#{ord(match[1])};", plain(raw))
+
+
+def button(
+    does: str, name: str, key: str | None = None, *, value: object = "", stages: str = "", primary: bool = False
+) -> Markup:
+    """A button for a page's script, with its key; its ``stages`` are those in which it is visible, '' for all."""
+    shown = fill("<kbd>{key}</kbd>", key=key) if key else Markup("")
+    keyed = fill(' data-key="{key}" aria-keyshortcuts="{key}"', key=key) if key else Markup("")
+    staged = fill(' data-stages="{stages}"', stages=stages) if stages else Markup("")
+    return fill(
+        '<button type="button" data-do="{does}" data-value="{value}"{keyed}{staged}{kind}><span>{text}</span>'
+        "{shown}</button>",
+        does=does,
+        value=value,
+        keyed=keyed,
+        staged=staged,
+        kind=Markup(' class="primary"') if primary else Markup(""),
+        text=text(name),
+        shown=shown,
+    )
 
 
 def _safe(value: object) -> Markup:
