@@ -9,12 +9,14 @@ from typing import Annotated, Any, Literal
 import pyarrow as pa
 from pydantic import Field
 
+from quati_pool.files.label_files.writing import EVIDENCE
 from quati_pool.files.lines import read_lines
 from quati_pool.files.qrels import write_qrels
 from quati_pool.records import Query
 from quati_pool.release import base
 from quati_pool.release.card import Part, card, header
 from quati_pool.release.checks import holding_all_graded
+from quati_pool.release.designs import NOTES, write_designs
 from quati_pool.release.names import file_stems
 from quati_pool.release.output import Output
 from quati_pool.release.parquet import write_table
@@ -23,7 +25,7 @@ from quati_pool.release.settings import publishable
 from quati_pool.release.state import Labelled, Release
 
 _ORDER = ("query_id", "doc_id", "phase", "sample", "seq")
-_RATIONALE = "rationale"
+_RATIONALE, _EXTRA = "rationale", "extra"
 
 
 class BundleParameters(base.Parameters):
@@ -38,6 +40,7 @@ class Bundle(base.Format):
     forbids redistribution. The address of the label database is never included."""
 
     id = "export/bundle"
+    revision = 2
     name = "bundle"
     summary = "everything in one folder: passages, pool, runs, grades, labels, judges, settings"
     Parameters = BundleParameters
@@ -60,6 +63,7 @@ class Bundle(base.Format):
         for run_tag, stem in file_stems(release.runs).items():
             name = f"runs/{stem}.trec.gz"
             parts.append(Part(name, None, output.lines(name, _lines(release, run_tag))))
+        parts += write_designs(release.designs, output)
         output.text("pool.yaml", publishable(release.config))
         output.text("README.md", header(release, written or pool) + card(release, parts, self._notes(release)))
         return {"queries": parts[0].rows, "passages": written, "pairs": pairs, "runs": len(release.runs)}
@@ -88,7 +92,8 @@ class Bundle(base.Format):
             "pooled": [f"Of the corpus, only the passages of {pooled} are part of this bundle."],
             "none": ["The passages are not part of this bundle; doc_id names them in the corpus.", *_unquoted(release)],
         }[self.parameters.corpus]
-        return [*left, "MANIFEST.json lists every file with its size, SHA-256 and rows."]
+        designs = NOTES if release.designs else []
+        return [*left, *designs, "MANIFEST.json lists every file with its size, SHA-256 and rows."]
 
     def _write_labelers(self, release: Release, output: Output, parts: list[Part]) -> dict[str, int]:
         pairs = {}
@@ -119,20 +124,35 @@ def _query(query: Query) -> dict[str, str]:
 def _unquoted(release: Release) -> list[str]:
     if all(labelled.labels is None or _RATIONALE not in labelled.labels.column_names for labelled in release.labelers):
         return []
-    return ["The reasons that came with labels are not part of it either, for they may quote the passages."]
+    return [
+        "The reasons that came with labels are not part of it either, for they may quote the passages; of evidence, "
+        "only the places are."
+    ]
 
 
 def _labels(labelled: Labelled, labels: pa.Table, *, quotes: bool) -> pa.Table:
     """All labels, sorted, each with its labeler and version; ``quotes`` says whether to keep rationales, which may
-    quote passages."""
+    quote passages, and the words of evidence."""
     if not quotes and _RATIONALE in labels.column_names:
         labels = labels.drop_columns([_RATIONALE])
+    if not quotes and _EXTRA in labels.column_names:
+        extra = pa.array(map(_unquoted_evidence, labels[_EXTRA].to_pylist()), pa.string())
+        labels = labels.set_column(labels.column_names.index(_EXTRA), _EXTRA, extra)
     for name, value in (("version", labelled.version), ("labeler", labelled.labeler)):
         if name not in labels.column_names:
             labels = labels.add_column(0, name, pa.array([value] * len(labels), pa.string()))
     keys = [(name, "ascending") for name in _ORDER if name in labels.column_names]
     # Schema metadata, such as that of pandas, could differ between equal tables.
     return labels.sort_by(keys).replace_schema_metadata(None)
+
+
+def _unquoted_evidence(extra: str | None) -> str | None:
+    """A label's ``extra`` with the places of its evidence alone; unchanged if it has none."""
+    known = json.loads(extra or "{}")
+    if EVIDENCE not in known:
+        return extra
+    spans = [{name: value for name, value in span.items() if name != "text"} for span in known[EVIDENCE]]
+    return json.dumps(known | {EVIDENCE: spans}, ensure_ascii=False)
 
 
 def _lines(release: Release, run_tag: str) -> Iterator[str]:

@@ -43,6 +43,10 @@ _SIZES = {
 # Values of a definition up to this length go into the table; longer or multi-line values are shown below it.
 _SHORT = 100
 _STATES = [*(state.value for state in State), "tied", "never asked", "not given"]
+_STATE_NOTES = {
+    "tied": "Tied: people's grades have no majority, and no lead has decided.",
+    "not given": "Not given: people graded a part of the pool, and were not given these pairs.",
+}
 
 
 @dataclass(frozen=True)
@@ -198,7 +202,8 @@ def _left_out(release: Release) -> str:
         for labelled in release.labelers
     ]
     lead = "Pairs of the pool that have no grade, by the state they are in; they are unjudged, not irrelevant:"
-    return f"{lead}\n\n" + _table(["Labeler", *(one_line(state) for state in states)], rows)
+    table = _table(["Labeler", *(one_line(state) for state in states)], rows)
+    return "\n\n".join([lead, table, *(note for state, note in _STATE_NOTES.items() if state in found)])
 
 
 def _labeler(labelled: Labelled) -> str:

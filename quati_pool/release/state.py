@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from quati_pool.data_sets.base import About
 from quati_pool.records import LabelerKind, Qrels, Query
 from quati_pool.release.about import ReleaseConfig
+from quati_pool.store.records import Design, Selection
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -22,8 +23,8 @@ class Labelled:
     of the pool without a grade, by state. The ``kind`` "file" is a label file that does not name its labeler.
 
     ``version`` and ``definition`` (model, prompt and parameters, as JSON) are None if there is none, as for a consensus
-    or a person. ``labels`` holds all labels that count, with the columns of ``store.rows.TABLE`` and the rationale
-    if one is kept.
+    or a person. ``labels`` holds all labels that count, with the columns of ``store.rows.TABLE``, the rationale if one
+    is kept, and for people's labels ``design``, ``stratum`` and ``inclusion``.
     """
 
     labeler: str
@@ -36,12 +37,20 @@ class Labelled:
     labels: pa.Table | None = None
 
 
+class ReleasedDesign(NamedTuple):
+    """A design by which pairs were chosen for people to grade, and the pairs that it selected, by query_id, then
+    doc_id."""
+
+    design: Design
+    selections: Sequence[Selection]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release:
     """A collection at one moment.
 
     Each call of ``passages`` returns a new iterator over every (doc_id, text) of the corpus, each doc_id once.
-    ``sources`` are the existing data sets that it was built from.
+    ``sources`` are the existing data sets that it was built from; ``designs`` are in the order of their numbers.
     ``pool`` is the file that ``files.pools`` writes, ``runs`` maps run_tags to TREC files, ``grades`` is the scale.
     ``provenance`` (JSON) is written to the manifest and the card; it must not contain a time, or two exports of the
     same state would differ.
@@ -56,5 +65,6 @@ class Release:
     pool: Path
     runs: Mapping[str, Path] = field(default_factory=dict)
     sources: Sequence[About] = ()
+    designs: Sequence[ReleasedDesign] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     config: Path

@@ -8,12 +8,8 @@ from typing import NamedTuple
 from sqlalchemy import and_, select
 
 from quati_pool.store.database import Store
-from quati_pool.store.records import Method
+from quati_pool.store.records import NO_SAMPLE
 from quati_pool.store.schema import assignments, designs, labels, selections
-
-NO_SAMPLE: tuple[Method, ...] = ("imported", "repeats", "anchors")
-"""Methods whose pairs were not drawn, so that their inclusion probability is not known: how another tool chose pairs
-is not recorded; repeats and anchors are chosen for what they are."""
 
 
 class Drawn(NamedTuple):

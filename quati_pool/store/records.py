@@ -30,6 +30,10 @@ RemarkAction = Literal["asked", "answered", "read", "closed"]
 ADJUDICATED = "adjudicated"
 """The labeler_id under which leads' decisions are stored."""
 
+NO_SAMPLE: tuple[Method, ...] = ("imported", "repeats", "anchors")
+"""Methods whose pairs were not drawn, so that their inclusion probability is not known: how another tool chose pairs
+is not recorded; repeats and anchors are chosen for what they are."""
+
 COUNTING: tuple[Phase, ...] = ("blind", "final")
 """The phases whose labels count; in the others people practise, or have seen another labeler's grade."""
 

@@ -196,7 +196,7 @@ def test_an_export_verifies_and_a_second_is_up_to_date(workspace: Path, export: 
     assert first[-1].startswith(f"wrote exports/{name}: ")
     assert verify(folder) == []
     meta = json.loads((folder.parent / f"{name}.meta.json").read_bytes())
-    assert meta["key"]["format"] == f"export/{name}@{2 if name == 'hf' else 1}"
+    assert meta["key"]["format"] == f"export/{name}@{2 if name in ('hf', 'bundle') else 1}"
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     assert said(export(name, *LABELERS)) == [f"exports/{name} is up to date"]
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before

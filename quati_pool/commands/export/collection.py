@@ -15,6 +15,7 @@ from quati_pool.commands.export.labelers import ChosenLabelers, choose_labelers
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import (
     clear_partials,
+    digest,
     file_digest,
     locked_output,
     stale,
@@ -37,8 +38,9 @@ from quati_pool.project.workspace import Workspace
 from quati_pool.registry import EXPORTS
 from quati_pool.release.base import Format
 from quati_pool.release.manifest import MANIFEST, TRANSFER_FILES, verify
-from quati_pool.release.state import Release
+from quati_pool.release.state import Release, ReleasedDesign
 from quati_pool.store.database import Store
+from quati_pool.store.designs import Designs
 
 # Passages between two reports of progress.
 _REPORTED = 4096
@@ -106,6 +108,7 @@ def export(
     with Store.open(config.labels.url, config.folder) as store, store.snapshot():
         grading = Grading(config, store)
         chosen = choose_labelers(grading, labelers, needed=written_as.needs_grades, allow_missing=allow_missing)
+        designs = _designs(Designs(store, config.name))
     if config.texts is not None:
         texts = open_texts(config, read_ledger(grading.pool), corpora, builder, force=False)
         corpora += [] if texts is None else [texts]
@@ -121,6 +124,7 @@ def export(
         pool=grading.pool,
         runs=runs,
         sources=about_data_sets(config),
+        designs=designs,
         provenance={"seed": config.seed, "config": file_digest(config.path)},
         config=config.path,
     )
@@ -171,7 +175,21 @@ def _key(
         "pool": file_digest(release.pool),
         "runs": {tag: file_digest(run) for tag, run in release.runs.items()},
         "labelers": [each.identity() for each in chosen.labelers],
+        "designs": [
+            [one.design.design_id, one.design.method, one.design.seed, one.design.frame_sha, digest(one.selections)]
+            for one in release.designs
+        ],
     }
+
+
+def _designs(designs: Designs) -> list[ReleasedDesign]:
+    """All designs with the pairs that they selected; those of method ``repeats`` select none and are left out."""
+    found = []
+    for design in designs.all():
+        assert design.design_id is not None, "the store numbers designs"
+        if selections := designs.selections(design.design_id):
+            found.append(ReleasedDesign(design, selections))
+    return found
 
 
 def _refuse_others(target: Path) -> None:

@@ -15,6 +15,7 @@ from quati_pool.labels.labelers import Grading, nobody
 from quati_pool.labels.main_labeler import MainLabeler, candidate, main_labeler, peers
 from quati_pool.labels.qrels import as_qrels, grades_outside_pool, nothing_graded, refuse_missing
 from quati_pool.release.state import Labelled
+from quati_pool.store.drawn_labels import drawn_labels
 
 
 class ExportedLabeler(NamedTuple):
@@ -131,15 +132,22 @@ def _exported(grading: Grading, grades: _Grades) -> ExportedLabeler:
         version=labeler.version,
         left_out=coverage.lacks,
         definition=grading.store.definition(version) if version else None,
-        labels=_labels(grading, labeler.name, version) if version else None,
+        labels=_labels(grading, labeler, version) if version else None,
     )
     return ExportedLabeler(labelled, coverage)
 
 
-def _labels(grading: Grading, labeler: str, version: str) -> pa.Table:
-    """All labels that count of a labeler's version, in the pool and outside it, with their rationales."""
+def _labels(grading: Grading, labeler: Labeler, version: str) -> pa.Table:
+    """All labels that count of a labeler's version, in the pool and outside it, with their rationales, and for people
+    with how the pairs were drawn."""
     store, collection = grading.store, grading.config.name
-    table = store.table(collection, labeler, version)
-    reasons = store.rationales(collection, labeler, version)
-    column = pa.array([reasons.get(seq) for seq in table["seq"].to_pylist()], pa.string())
-    return table.append_column("rationale", column)
+    table = store.table(collection, labeler.name, version)
+    seqs = table["seq"].to_pylist()
+    reasons = store.rationales(collection, labeler.name, version)
+    table = table.append_column("rationale", pa.array([reasons.get(seq) for seq in seqs], pa.string()))
+    if labeler.kind != "assessor":
+        return table
+    drawn = drawn_labels(store, collection, [labeler.name])
+    for name, of_type in (("design", pa.string()), ("stratum", pa.string()), ("inclusion", pa.float64())):
+        table = table.append_column(name, pa.array([getattr(drawn.get(seq), name, None) for seq in seqs], of_type))
+    return table

@@ -18,8 +18,7 @@ from quati_pool.project.submissions import withheld
 from quati_pool.project.workspace import Workspace
 from quati_pool.store.database import Store
 from quati_pool.store.designs import Designs
-from quati_pool.store.drawn_labels import NO_SAMPLE
-from quati_pool.store.records import Design
+from quati_pool.store.records import NO_SAMPLE, Design
 
 
 @dataclass(frozen=True)
