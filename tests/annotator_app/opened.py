@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 import annotator_app
 from annotator_app import context, grading_api
+from quati_pool.commands.annotate.annotation_pair import label_sha
 from quati_pool.commands.annotate.session import AnnotationSession
 from tests.patience import PATIENCE
 
@@ -125,14 +126,13 @@ class GradingPage:
 
     @property
     def ids(self) -> Ids:
-        """The pair that is asked about, which the page itself does not know."""
-        number = int(self.view["item"][1:])
-        if self.view["item"].startswith("t"):
-            found = next(one for one in self._session.training.all() if one.training_id == number)
-            return Ids(found.query_id, found.doc_id)
-        slot = self._session.assignments.slot(number)
-        assert slot is not None
-        return Ids(slot.query_id, slot.doc_id)
+        """The pair that is asked about, which the page itself does not know; found by its texts."""
+        pool = self._session.pool_view
+        for ids in (Ids(query_id, doc_id) for query_id in pool.query_ids for doc_id in pool.doc_ids(query_id)):
+            found = self._session.pair(*ids)
+            if found is not None and label_sha(found) == self.view["sha"]:
+                return ids
+        raise AssertionError("what is asked about is no pair of the pool")
 
     @property
     def passage(self) -> str:

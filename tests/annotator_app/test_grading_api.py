@@ -21,7 +21,7 @@ from quati_pool.commands.annotate.remarks import answer_remark
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.schema import metadata
 from tests.annotator_app.opened import GradingPage, client, post
-from tests.commands.annotate.people_at_work import assigned, collection, labels, pairs, text, token
+from tests.commands.annotate.people_at_work import assigned, collection, item, labels, pairs, text, token
 from tests.commands.annotate.revealing import judged
 from tests.commands.judged import pair
 
@@ -50,8 +50,10 @@ def request(page: GradingPage, **fields: Any) -> dict[str, Any]:
     return {**page.asked, **usual, "text": "a question", "on": True, "seen": 1, **fields}
 
 
-def test_the_steps_are_those_that_are_tried_here(session: AnnotationSession) -> None:
-    assert {route.path for route in grading_api.routes(session)} == {f"/grading/{step}" for step in STEPS}
+def test_the_steps_are_those_that_are_tried_here(session: AnnotationSession, page: GradingPage) -> None:
+    paths = {route.path.removeprefix("/grading/") for route in grading_api.routes(session)}
+    assert {path for path in paths if "{" not in path} == {*STEPS}
+    assert post(page.client, "nowhere", {}).status_code == 404
 
 
 # Who is let in
@@ -113,7 +115,6 @@ def test_nothing_is_read_or_done_by_another_method(session: AnnotationSession, p
     for step in STEPS:
         response = page.client.request(method, f"/grading/{step}")
         assert response.status_code == 405
-        assert response.headers["Allow"] == "POST"
         assert page.passage not in response.text
     assert rows(session) == known
 
@@ -147,7 +148,7 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
-quick = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+quick = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 
 
 @quick
@@ -262,7 +263,6 @@ def test_any_note_comes_back_as_it_was_written(session: AnnotationSession, page:
     assert page.ids == at
 
 
-@pytest.mark.xfail(strict=True, reason="grading_api._undo takes any nonce that is no string for none")
 @pytest.mark.parametrize("nonce", [None, 5, 1.5, True, [], ["x" * 20], {}], ids=repr)
 def test_an_undo_without_a_nonce_takes_nothing_back(session: AnnotationSession, page: GradingPage, nonce: Any) -> None:
     """It could be sent twice, and take two answers back."""
@@ -285,43 +285,55 @@ def test_an_undo_with_a_wrong_nonce_takes_nothing_back(
 # References that were never given out
 
 
-FORGED = [
+def of_slot(number: int) -> str:
+    """How the page refers to a slot."""
+    return f"p{2 * number}"
+
+
+FORGED: list[Any] = [
     "",
-    "s",
-    "t",
-    "s0",
-    "s-1",
-    "t0",
-    "t-1",
-    "s1.0",
-    "s 1",
-    " s1",
-    "s1\n",
-    "S1",
-    "x1",
-    "slot-1",
-    "s1s2",
-    "s+1",
-    "s1_0",
+    "p",
+    "p0",
+    "p1",
+    "p-2",
+    "p2.0",
+    "p 2",
+    " p2",
+    "p2\n",
+    "P2",
+    "s2",
+    "2",
+    "slot-2",
+    "p2p4",
+    "p+2",
+    "p2_0",
 ]
-FORGED += ["s" + "9" * 18, "s" + "9" * 19, "s" + "9" * 5000, "t" + "9" * 18, "s" + "0" * 5000 + "1", "ѕ1", "s\x001"]
-# Digits that Python's int() reads too.
-FORGED += [f"s{chr(code)}" for code in (0x661, 0x967, 0xFF11, 0xB9, 0x2460, 0x1D7CF)]
-FORGED += [None, 1, 1.0, True, ["s1"], {"s": 1}, [], {}]  # type: ignore[list-item]
+FORGED += [
+    "p" + "9" * 18,
+    "p" + "8" * 18,
+    "p" + "9" * 19,
+    "p" + "9" * 5000,
+    "p" + "0" * 5000 + "2",
+    "\u04402",
+    "p\x002",
+]
+FORGED += [None, 2, 2.0, True, ["p2"], {"p": 2}, [], {}]
+# Digits that Python's int() or str.isdigit() take for a 2 as well.
+TWOS = "\u0662\u0968\uff12\xb2\u2461\U0001d7d0"
 
 
-@pytest.mark.parametrize("item", FORGED, ids=lambda item: ascii(item)[:20])
+@pytest.mark.parametrize("forged", [*FORGED, *(f"p{two}" for two in TWOS)], ids=lambda forged: ascii(forged)[:20])
 def test_a_made_up_reference_stores_nothing_and_shows_nothing(
-    session: AnnotationSession, page: GradingPage, item: Any
+    session: AnnotationSession, page: GradingPage, forged: Any
 ) -> None:
-    assert all(unicodedata.digit(one[1], None) == 1 for one in FORGED[-14:-8] if isinstance(one, str))
+    assert [unicodedata.digit(two) for two in TWOS] == [2] * 6
     known = rows(session)
     for step in ("answer", "second", "ask"):
-        response = post(page.client, step, request(page, item=item))
+        response = post(page.client, step, request(page, item=forged))
         assert response.status_code == 200
         assert response.json()["notice"] != ""
         assert rows(session) == known
-    assert post(page.client, "highlight", request(page, item=item)).json() == {"drawn": None}
+    assert post(page.client, "highlight", request(page, item=forged)).json() == {"drawn": None}
 
 
 def test_a_pair_of_another_person_or_of_nobody_is_neither_graded_nor_shown_nor_asked_about(tmp_path: Path) -> None:
@@ -336,7 +348,7 @@ def test_a_pair_of_another_person_or_of_nobody_is_neither_graded_nor_shown_nor_a
         assert found is not None
         for asked, passage in (
             (theirs, bia.passage),
-            ({"item": f"s{nobodys.assignment_id}", "sha": label_sha(found)}, found.text),
+            ({"item": of_slot(nobodys.assignment_id), "sha": label_sha(found)}, found.text),
         ):
             known = rows(session)
             for step in ("answer", "second", "ask", "highlight"):
@@ -375,9 +387,9 @@ def test_a_training_pair_is_answered_once_and_not_by_the_lead_who_knows_its_grad
     number = session.training.add("q1", "d2", 3, "It does.", "lia")
     ana = GradingPage(session, "token-of-ana").open()
     asked = ana.asked
-    assert asked["item"] == f"t{number}"
+    assert item(session, "token-of-ana").training_id == number
     lead = GradingPage(session, lia).open()
-    assert lead.view["item"].startswith("s")
+    assert item(session, lia).kind == "blind"
     known = rows(session)
     assert "It does." not in json.dumps(lead.send("answer", **request(lead, **{**asked, "nonce": lead.view["nonce"]})))
     assert rows(session) == known
@@ -386,7 +398,7 @@ def test_a_training_pair_is_answered_once_and_not_by_the_lead_who_knows_its_grad
         found = ana.send("answer", **{**request(ana, **asked), "evidence": [], **fields})
         assert "It does." not in json.dumps(found)
     ana.open()
-    assert ana.view["item"] == f"t{number}"
+    assert ana.view["item"] == asked["item"]
     ana.grade(1)
     assert ana.view["stage"] == "practice"
     given = len(labels(session, "ana", "q1", "d2"))
@@ -432,7 +444,6 @@ def test_no_passages_id_and_no_name_of_anybody_else_or_of_a_system_is_in_a_respo
         assert "nota-da-primeira" not in whole  # the last one's are those that ana received
 
 
-@pytest.mark.xfail(strict=True, reason="grading_api._reference begins with t for gold pairs, with s for others")
 def test_a_response_does_not_say_that_a_pair_is_gold_or_a_repeat(tmp_path: Path) -> None:
     rows = [pair(f"q{q}", f"d{d}", text(100 * q + d)) for q in range(2) for d in range(20)]
     rates = {"repeats": 0.2, "gold": 0.2}

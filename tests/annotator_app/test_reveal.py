@@ -40,9 +40,9 @@ def judge_of(at: Ids) -> str:
 
 def silent(view: dict[str, object]) -> None:
     """Nothing of the judge, and no passage's id, is in what was received."""
-    whole = json.dumps(view)
-    for secret in ("lexical", "nota ", *(f'"{doc_id}"' for doc_id in ("d0", "d1", "d2")), "runs", "systems"):
-        assert secret not in whole
+    whole = json.dumps(view, ensure_ascii=False)
+    for secret in ("lexical", "nota ", r"\bd[012]\b", "runs", "systems"):
+        assert not re.search(secret, whole), secret
 
 
 def test_nothing_of_the_judge_reaches_the_page_before_ones_own_grade(page: GradingPage) -> None:

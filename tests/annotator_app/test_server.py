@@ -197,7 +197,6 @@ def test_the_requests_of_the_grading_page_are_for_people_who_are_signed_in_and_a
             assert code not in reply.text
 
 
-@pytest.mark.xfail(strict=True, reason="Gate lets /grading/ pass, and Streamlit answers with its page to anybody")
 @pytest.mark.parametrize("step", [*STEPS, "nowhere"])
 def test_the_grading_pages_requests_are_no_pages(app: Served, code: str, step: str) -> None:
     for headers in ({}, {"Cookie": cookie(enter(app, code))}):
