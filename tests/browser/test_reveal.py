@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, WebSocket, expect
+from playwright.sync_api import Browser, Page, Response, WebSocket, expect
 
 from quati_pool.commands.annotate.session import AnnotationSession
 from tests.browser.served import Served, code_for, question, served, sign_in, visitor
@@ -16,14 +16,19 @@ pytestmark = pytest.mark.browser
 
 
 class Sent:
-    """All that came over the page's web sockets."""
+    """All that the server sent to the page: over its web sockets, and in response to its script."""
 
     def __init__(self, page: Page) -> None:
         self.bytes = b""
         page.on("websocket", self._hear)
+        page.on("response", self._read)
 
     def _hear(self, socket: WebSocket) -> None:
         socket.on("framereceived", self._keep)
+
+    def _read(self, response: Response) -> None:
+        if "/grading/" in response.url:
+            self._keep(response.body().replace(b'\\"', b'"'))
 
     def _keep(self, frame: str | bytes) -> None:
         self.bytes += frame if isinstance(frame, bytes) else frame.encode()
@@ -48,7 +53,7 @@ def test_blind_first_then_the_judge_then_a_second_grade(browser: Browser, app: S
             assert secret not in sent.bytes
         press(page, "3")
         feedback = page.locator(".feedback")
-        expect(feedback).to_contain_text("Your grade is stored: 3 Perfectly relevant.")
+        expect(feedback).to_contain_text("Your grade is stored: 3 Perfeitamente relevante.")
         expect(feedback).to_contain_text("lexical says:")
         assert b"lexical" in sent.bytes
         press(page, "1")
@@ -77,7 +82,7 @@ def test_nothing_that_another_person_said_reaches_the_browser(browser: Browser, 
         for _ in range(3):
             question(page)
             page.keyboard.press("n")
-            expect(page.locator("textarea")).to_be_focused()
+            expect(page.locator("#note")).to_be_focused()
             page.keyboard.type("what ana thinks")
             page.keyboard.press("Escape")
             press(page, "2")
