@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from sqlalchemy import Integer, bindparam, func, select
+from sqlalchemy import BindParameter, Integer, bindparam, func, select
 
 from quati_pool.records import State
 from quati_pool.store.database import Store
+from quati_pool.store.label_resolution import resolved
 from quati_pool.store.records import CurrentLabel, Slot
-from quati_pool.store.rows import RESOLVING, current_of
+from quati_pool.store.rows import KEY, RESOLVING, current_of
 from quati_pool.store.schema import assignments, labels
 from quati_pool.store.slots import SLOT, free_now, held_by, not_yet, slot_of
 from quati_pool.store.statements import COLLECTION, NAME, REPEATS
@@ -23,6 +24,19 @@ _mine = held_by(COLLECTION, NAME)
 _ANSWERS = select(func.count()).where(*_mine, _c.state == "done", _c.design_id.not_in(REPEATS))
 _REPEAT_OF_BLOCK = select(_c.assignment_id).where(
     *_mine, _c.design_id.in_(REPEATS), _c.replicate == bindparam("block", type_=Integer())
+)
+_QUERY_IDS: BindParameter[list[str]] = bindparam("query_ids", expanding=True)
+_DOC_IDS: BindParameter[list[str]] = bindparam("doc_ids", expanding=True)
+_FREE_OF = (
+    select(_c.query_id, _c.doc_id)
+    .where(_c.collection == COLLECTION, _c.query_id.in_(_QUERY_IDS), _c.doc_id.in_(_DOC_IDS), free_now(), not_yet(NAME))
+    .distinct()
+)
+_TRAINING_LABELS = (
+    select(*RESOLVING)
+    .where(labels.c.collection == COLLECTION, labels.c.labeler_id == NAME, labels.c.version == bindparam("version"))
+    .where(labels.c.query_id.in_(_QUERY_IDS), labels.c.phase == "training")
+    .order_by(labels.c.query_id, labels.c.seq)
 )
 
 
@@ -63,11 +77,24 @@ def graded_slots(store: Store, collection: str, name: str) -> list[GradedSlot]:
 
 def free_of(store: Store, collection: str, name: str, pairs: Collection[tuple[str, str]]) -> int:
     """How many of these pairs (query_id, doc_id) a person could be given."""
-    queries = sorted({query_id for query_id, _ in pairs})
-    free = (_c.collection == collection, _c.query_id.in_(queries), free_now(), not_yet(name))
+    of = {"of": collection, "name": name, **_ids(pairs)}
     with store.reading() as connection:
-        found = connection.execute(select(_c.query_id, _c.doc_id).where(*free).distinct())
-        return sum((row.query_id, row.doc_id) in pairs for row in found)
+        return sum((row.query_id, row.doc_id) in pairs for row in connection.execute(_FREE_OF, of))
+
+
+def training_labels(
+    store: Store, collection: str, name: str, version: str, pairs: Collection[tuple[str, str]]
+) -> list[CurrentLabel]:
+    """A person's last label under a version of each of these training pairs (query_id, doc_id), by seq."""
+    of = {"of": collection, "name": name, "version": version, "query_ids": _ids(pairs)["query_ids"]}
+    with store.reading() as connection:
+        found = map(current_of, resolved(connection.execute(_TRAINING_LABELS, of).all(), KEY))
+        return sorted((row for row in found if (row.query_id, row.doc_id) in pairs), key=lambda row: row.seq)
+
+
+def _ids(pairs: Collection[tuple[str, str]]) -> dict[str, list[str]]:
+    query_ids, doc_ids = (sorted(set(some)) for some in zip(*pairs, strict=True))
+    return {"query_ids": query_ids, "doc_ids": doc_ids}
 
 
 def repeat_labels(store: Store, collection: str, version: str) -> list[tuple[str, CurrentLabel]]:

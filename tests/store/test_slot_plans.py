@@ -10,7 +10,9 @@ from sqlalchemy import event
 
 from quati_pool.records import State
 from quati_pool.store.assessor_queries import labels_given, labels_since, last_labels, own_slots, practice_labels
+from quati_pool.store.consistency_queries import answers, free_of, graded_slots, has_repeat, training_labels
 from quati_pool.store.database import Store
+from quati_pool.store.designs import Designs
 from quati_pool.store.label_changes import Change, write_changes
 from tests.store.annotation import LEASE, claimed, given, queue
 
@@ -42,6 +44,14 @@ def test_sqlite_finds_slots_by_more_than_their_collection(tmp_path: Path) -> Non
         last_labels(store, "pira", "ana", 50)
         labels_since(store, "pira", "ana", "guide-1", datetime.now(UTC))
         practice_labels(store, "pira", "ana", "guide-1")
+        answers(store, "pira", "ana")
+        has_repeat(store, "pira", "ana", 1)
+        graded_slots(store, "pira", "ana")
+        free_of(store, "pira", "ana", {("q1", "d1"), ("q3", "d2")})
+        training_labels(store, "pira", "ana", "guide-1", {("q1", "d1")})
+        slots.add_repeat("ana", Designs(store, "pira").of_repeats(0, 0.05), 1, slot)
+        slots.repeats("ana")
+        slots.give_back("ana", 10)
         slots.undo("ana", slot.assignment_id, seq, given(slot, status=State.retracted))
     tables = ("assignments", "mine", "nobodys", "labels")
     found = [(statement, step) for statement, step in plans if step.split()[1:2] and step.split()[1] in tables]

@@ -16,7 +16,7 @@ from quati_pool.commands.annotate.grading.training import ANSWERED
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 from quati_pool.records import State
 from quati_pool.store.assessor_queries import own_slots
-from quati_pool.store.consistency_queries import GradedSlot, answers, graded_slots, has_repeat
+from quati_pool.store.consistency_queries import GradedSlot, answers, graded_slots, has_repeat, training_labels
 from quati_pool.store.records import CurrentLabel, Slot, Training
 
 GAP = 10
@@ -96,9 +96,7 @@ def golds_for(session: AnnotationSession, person: Person, training: Sequence[Tra
     pairs = {(one.query_id, one.doc_id): one for one in training if one.gold and one.by != person.name}
     if not pairs:
         return Golds({}, [])
-    queries = sorted({query_id for query_id, _ in pairs})
-    rows = session.store.current(session.config.name, person.name, session.version, queries, ("training",))
-    return Golds(pairs, sorted((row for row in rows if (row.query_id, row.doc_id) in pairs), key=lambda row: row.seq))
+    return Golds(pairs, training_labels(session.store, session.config.name, person.name, session.version, pairs))
 
 
 def due_gold(session: AnnotationSession, person: Person, golds: Golds) -> Training | None:

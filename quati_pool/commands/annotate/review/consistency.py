@@ -12,7 +12,7 @@ from quati_pool.agreement.coefficients import coefficients, why_undefined
 from quati_pool.agreement.pairwise import grade_words
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import Int, State
-from quati_pool.store.consistency_queries import grades_of, repeat_labels
+from quati_pool.store.consistency_queries import grades_of, repeat_labels, training_labels
 
 COEFFICIENTS = ("kappa", "kappa_quadratic", "agreement")
 
@@ -72,12 +72,11 @@ def gold_results(session: AnnotationSession, people: Iterable[str]) -> tuple[Gol
     known = {(one.query_id, one.doc_id): one.relevance for one in session.training.all() if one.gold}
     if not known:
         return ()
-    queries = sorted({query_id for query_id, _ in known})
     found = []
     for name in sorted(people):
-        rows = session.store.current(session.config.name, name, session.version, queries, ("training",))
+        rows = training_labels(session.store, session.config.name, name, session.version, known)
         # Practice on a pair that became gold later does not count.
-        gold = [row for row in rows if "block" in row.extra and (row.query_id, row.doc_id) in known]
+        gold = [row for row in rows if "block" in row.extra]
         off = np.array(
             [row.relevance - known[row.query_id, row.doc_id] for row in gold if row.relevance is not None],
             dtype=np.float64,
