@@ -383,3 +383,15 @@ def test_training_is_added_replaced_and_dropped(store: Store) -> None:
     assert training.drop(second)
     assert not training.drop(second)
     assert [one.training_id for one in training.all()] == [third]
+
+
+def test_a_slot_that_is_given_back_is_free_for_others(store: Store) -> None:
+    slots = queue(store)
+    first, second, _ = claimed(slots)
+    done(slots, second)
+    assert not slots.give_back("bia", first.assignment_id)
+    assert not slots.give_back("ana", second.assignment_id)
+    assert slots.free_pairs("bia") == 0
+    assert slots.give_back("ana", first.assignment_id)
+    assert [slot.doc_id for slot in slots.free("bia", "q1")] == ["d1"]
+    assert slots.free_pairs("bia") == 1
