@@ -51,7 +51,7 @@ LOW = """() => {
 def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two passages of a hundred words, for each of four people."""
     texts = ("Uma frase de cinco palavras. " * 20, "Outra linha: quatro termos próprios. " * 20)
-    rows = [pair("q0", f"d{place}", text) for place, text in enumerate(texts)]
+    rows = [{**pair("q0", f"d{place}", text), "query": "Quantas palavras?"} for place, text in enumerate(texts)]
     made = collection(tmp_path_factory.mktemp("looks") / "small", rows, annotation={"prompt": "quati-pt"})
     with AnnotationSession.open(made) as session:
         assigned(session, (None, None, None, None))
@@ -82,6 +82,20 @@ def test_every_text_and_button_can_be_read(
         sign_in(page, app, code_for(config, name))
         question(page)
         asserts_legible(page)
+        for key in ("h", "e", " ", "ArrowRight"):
+            page.keyboard.press(key)
+        expect(page.locator("mark.evidence, mark.sentence")).to_have_count(2)
+        asserts_legible(page)
+        for key in ("Escape", "n"):
+            page.keyboard.press(key)
+        page.keyboard.type("A note")
+        asserts_legible(page)
+        page.keyboard.press("Escape")
+        page.keyboard.press("?")
+        page.locator(".guide input").fill("relevante")
+        expect(page.locator(".guide .hit").first).to_be_visible()
+        asserts_legible(page)
+        page.keyboard.press("Escape")
         page.keyboard.press("x")
         expect(page.get_by_role("button", name="Broken text")).to_be_visible()
         asserts_legible(page)
@@ -128,8 +142,8 @@ def test_on_a_small_laptop_nothing_needs_to_be_scrolled(browser: Browser, app: S
           const element = document.querySelector(selector);
           return [element.scrollHeight, element.clientHeight];
         }"""
-        for selector in ("[data-testid=stMain]", "[data-testid=stColumn]:has(.scale.wide)"):
+        for selector in ("[data-testid=stMain]", ".scale.wide"):
             content, window = page.evaluate(whole, selector)
             assert content <= window, selector
-        for shown in (".passage", ".st-key-moves", ".scale.wide .meaning:last-child"):
+        for shown in (".passage", ".moves", ".scale.wide .meaning:last-child"):
             expect(page.locator(shown)).to_be_in_viewport(ratio=1)
