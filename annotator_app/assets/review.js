@@ -1,4 +1,4 @@
-// The review page's keys. A decision is taken once for each drawing of a dispute, and not before the dispute can have
+// The review page's keys, which press its buttons. A decision is taken once for each drawing of a dispute, and not before the dispute can have
 // been read: the next one comes by itself, so that a slip would decide it. While a decision is on its way, no key and
 // no press counts.
 "use strict";
@@ -23,7 +23,7 @@
     if (line) line.hidden = !early;
   };
   const button_of = (key) =>
-    [...document.querySelectorAll(`:is(${DECISIONS}) button`)].find(
+    [...document.querySelectorAll(`:is(${BARS}) button`)].find(
       (button) => button.querySelector("kbd")?.textContent.trim().toLowerCase() === key,
     );
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import streamlit as st
 from markupsafe import Markup
@@ -19,7 +20,7 @@ from quati_pool.commands.annotate.annotation_pair import Ids
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.review import blinding, decisions, disagreements, training_pairs
 from quati_pool.commands.annotate.review.disagreements import DisputedPair, Filter, JudgesLabel, PersonsLabel, Review
-from quati_pool.commands.annotate.session import GradeMeaning
+from quati_pool.commands.annotate.session import AnnotationSession, GradeMeaning
 from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import ConflictError, StoreError
 
@@ -28,11 +29,12 @@ _Result = TypeVar("_Result")
 _AT = "review.at"
 _ADVANCE = "review.advance"
 _LAST = "review.last"
-_DRAFTS = "review.drafts"
 _DRAWN = "review.drawn"
 _SAID = "review.said"
 _NONCES = "review.nonces"
 _LONGEST_OPTION = 90
+
+_all_drafts: WeakKeyDictionary[AnnotationSession, dict[str, dict[Ids, str]]] = WeakKeyDictionary()
 
 
 class _Stored(NamedTuple):
@@ -252,9 +254,8 @@ def _comment(row: DisputedPair, key: str) -> None:
 
 
 def _drafts() -> dict[Ids, str]:
-    """The comments that were typed and are not stored yet, by pair."""
-    found: dict[Ids, str] = st.session_state.setdefault(_DRAFTS, {})
-    return found
+    """The comments that this lead typed and that are not stored yet, by pair. Streamlit's state ends with a reload."""
+    return _all_drafts.setdefault(context.session(), {}).setdefault(context.person().name, {})
 
 
 def _meanings(*, wide: bool) -> Markup:

@@ -184,6 +184,22 @@ def question(page: Page) -> str:
     return str(found.json_value())
 
 
+_READ_DISPUTE = """([reading, last]) => {
+  const shown = document.querySelector("[data-dispute]")?.dataset.dispute;
+  const ran = document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
+  if (!shown || shown === last || !ran) return null;
+  if (window.disputeLast !== shown) [window.disputeLast, window.disputeSince] = [shown, performance.now()];
+  return performance.now() - window.disputeSince >= reading ? shown : null;
+}"""
+
+
+def dispute(page: Page, last: str | None = None) -> str:
+    """Which dispute is on the review page, other than the ``last`` one. Waits until it has been there for as long as
+    reading takes."""
+    found = page.wait_for_function(_READ_DISPUTE, arg=[READING, last], polling=50, timeout=30_000)
+    return str(found.json_value())
+
+
 def drawn(page: Page) -> None:
     """Waits until Streamlit has drawn all that it has to."""
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=30_000)

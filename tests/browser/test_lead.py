@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,12 +12,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from annotator_app import words
+from quati_pool.annotation.codes import token_sha
+from quati_pool.commands.annotate import remarks
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.people import People
 from quati_pool.store.records import Attempt
-from tests.browser.pages import Scheme
-from tests.browser.served import Served, code_for, drawn, let_in, question, served, visitor
+from tests.browser.pages import Record, Scheme
+from tests.browser.served import Served, code_for, dispute, drawn, let_in, question, served, visitor
+from tests.browser.test_reveal import Sent
 from tests.commands.annotate.disputes import GRADES, add_label
 from tests.commands.annotate.people_at_work import assigned, collection
 from tests.commands.judged import pair
@@ -90,41 +95,243 @@ def own_stage(tmp_path: Path) -> Iterator[Stage]:
         yield shown
 
 
-def dispute(page: Page, text: str) -> Any:
-    """The box of the pair whose passage holds the text."""
-    return page.locator("[class*='st-key-dispute-']").filter(has_text=text)
+FIELD = ".st-key-bar textarea"
 
 
-def test_a_lead_decides_changes_her_mind_and_marks_for_practice(browser: Browser, own_stage: Stage) -> None:
+@contextmanager
+def reviewing(browser: Browser, stage: Stage, code: str | None = None, **settings: Any) -> Iterator[Record]:
+    """The review page, with the first dispute read."""
+    with visitor(browser, **settings) as (_, record):
+        let_in(record.page, stage.app, code or stage.lia)
+        record.page.goto(f"{stage.app.address}/review")
+        dispute(record.page)
+        yield record
+
+
+def goes_on(page: Page, key: str) -> None:
+    """Presses a key that leads to another dispute, and reads that."""
+    last = dispute(page)
+    page.keyboard.press(key)
+    dispute(page, last)
+
+
+def comments(page: Page, text: str) -> None:
+    """Replaces the comment by keyboard, and leaves the field."""
+    page.keyboard.press("n")
+    expect(page.locator(FIELD)).to_be_focused()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type(text)
+    page.keyboard.press("Escape")
+    expect(page.locator(FIELD)).not_to_be_focused()
+
+
+def test_a_lead_decides_all_by_keyboard_alone(browser: Browser, own_stage: Stage) -> None:
+    with reviewing(browser, own_stage) as record:
+        page = record.page
+        expect(page.get_by_text("1 of 3, 3 not decided")).to_be_visible()
+        expect(page.locator(".scale.wide")).to_contain_text("Perfectly relevant")
+        goes_on(page, "j")
+        expect(page.get_by_text("2 of 3, 3 not decided")).to_be_visible()
+        goes_on(page, "k")
+        comments(page, "3 is right, x is not")  # no key of these decides
+        goes_on(page, "3")
+        expect(page.locator(".stored")).to_have_text("Stored: 3 Perfectly relevant — 3 is right, x is not")
+        expect(page.get_by_text("2 of 3, 2 not decided")).to_be_visible()
+        goes_on(page, "x")
+        expect(page.locator(".stored")).to_have_text("Stored: Cannot judge")
+        goes_on(page, "b")
+        expect(page.get_by_text("lia decided: Cannot judge")).to_be_visible()
+        page.keyboard.press("u")
+        expect(page.get_by_text("lia decided")).to_have_count(0)
+        goes_on(page, "1")
+        goes_on(page, "u")  # the last one, from the next dispute
+        expect(page.get_by_text("2 of 3, 2 not decided")).to_be_visible()
+        goes_on(page, "0")
+        page.keyboard.press("2")
+        expect(page.get_by_text("3 of 3, all decided")).to_be_visible()
+        expect(page.get_by_text("lia decided: 2 Highly relevant")).to_be_visible()
+        assert own_stage.decisions == [
+            ("q1", "d0", "ok", 3, "3 is right, x is not"),
+            ("q1", "d1", "unsure", None, None),
+            ("q1", "d1", "retracted", None, None),
+            ("q1", "d1", "ok", 1, None),
+            ("q1", "d1", "retracted", None, None),
+            ("q1", "d1", "ok", 0, None),
+            ("q0", "d1", "ok", 2, None),
+        ]
+        assert [*record.errors, *record.dialogs] == []
+
+
+def test_a_comment_is_stored_with_its_own_pair_whatever_is_pressed(browser: Browser, own_stage: Stage) -> None:
+    with reviewing(browser, own_stage) as record:
+        page = record.page
+        comments(page, "for q1 d0")
+        goes_on(page, "j")
+        expect(page.locator(FIELD)).to_have_value("")
+        goes_on(page, "j")
+        comments(page, "for q0 d1")
+        page.reload()
+        dispute(page)
+        expect(page.locator(FIELD)).to_have_value("for q1 d0")
+        # The mouse: a press takes the focus from the field, which is sent first.
+        page.locator(FIELD).fill(f"for q1 d0 {HOSTILE}")
+        last = dispute(page)
+        page.get_by_role("button", name="2 Highly relevant").click()
+        dispute(page, last)
+        expect(page.locator(FIELD)).to_have_value("")
+        goes_on(page, "x")
+        expect(page.locator(FIELD)).to_have_value("for q0 d1")
+        page.keyboard.press("1")
+        expect(page.get_by_text("lia decided: 1 Relevant")).to_be_visible()
+        # Typed after the press: stored as the decision's, with the same grade.
+        comments(page, "after all")
+        expect(page.locator(".stored")).to_have_text("Stored: 1 Relevant — after all")
+        page.reload()
+        dispute(page)
+        expect(page.locator(FIELD)).to_have_value(f"for q1 d0 {HOSTILE}")
+        assert page.title() != "owned"
+        assert record.errors == []
+    assert own_stage.decisions == [
+        ("q1", "d0", "ok", 2, f"for q1 d0 {HOSTILE}"),
+        ("q1", "d1", "unsure", None, None),
+        ("q0", "d1", "ok", 1, "for q0 d1"),
+        ("q0", "d1", "ok", 1, "after all"),
+    ]
+
+
+_AT_ONCE = """key => new MutationObserver((_, observer) => {
+  const shown = document.querySelector("[data-dispute]")?.dataset.dispute;
+  window.before ??= shown;
+  if (!shown || shown === window.before) return;
+  observer.disconnect();
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+}).observe(document, { childList: true, subtree: true, attributes: true })"""
+
+
+def test_a_press_before_the_next_dispute_can_be_read_does_not_count(browser: Browser, own_stage: Stage) -> None:
+    with reviewing(browser, own_stage) as record:
+        page = record.page
+        early = page.get_by_text("was not counted. Press it again.")
+        expect(early).not_to_be_visible()
+        page.evaluate("window.before = document.querySelector('[data-dispute]').dataset.dispute")
+        page.evaluate(_AT_ONCE, "0")
+        goes_on(page, "3")
+        expect(early).to_be_visible()
+        assert own_stage.decisions == [("q1", "d0", "ok", 3, None)]
+        goes_on(page, "0")
+        expect(early).not_to_be_visible()
+        assert len(own_stage.decisions) == 2
+
+
+def test_a_key_pressed_twice_or_held_and_a_double_click_decide_one_pair(browser: Browser, own_stage: Stage) -> None:
+    with reviewing(browser, own_stage) as record:
+        page = record.page
+        last = dispute(page)
+        for key in ("2", "2", "3", "u"):
+            page.keyboard.press(key)
+        last = dispute(page, last)
+        assert own_stage.decisions == [("q1", "d0", "ok", 2, None)]
+        for _ in range(30):
+            page.keyboard.down("1")
+        last = dispute(page, last)
+        page.keyboard.up("1")
+        assert own_stage.decisions[1:] == [("q1", "d1", "ok", 1, None)]
+        goes_on(page, "k")
+        page.get_by_role("button", name="0 Irrelevant").dblclick()
+        expect(page.get_by_text("3 of 3, 1 not decided")).to_be_visible()
+        dispute(page)
+        assert own_stage.decisions[2:] == [("q1", "d1", "ok", 0, None)]
+
+
+def test_nothing_of_judges_reaches_the_browser_before_a_lead_asks(browser: Browser, own_stage: Stage) -> None:
     with visitor(browser) as (_, record):
         page = record.page
+        sent = Sent(page)
         let_in(page, own_stage.app, own_stage.lia)
         page.goto(f"{own_stage.app.address}/review")
-        box = dispute(page, "inaugurada")
-        expect(box.get_by_text("ana", exact=True)).to_be_visible()
-        box.get_by_label("Comment, stored with the decision").fill("the date is there")
-        box.get_by_role("button", name="3 Perfectly relevant").click()
-        expect(page.get_by_text("Stored: 3 Perfectly relevant")).to_be_visible()
-        expect(box.get_by_text("lia decided: 3 Perfectly relevant")).to_be_visible()
-        box.get_by_role("button", name="1 Relevant").click()
-        expect(box.get_by_text("lia decided: 1 Relevant")).to_be_visible()
-        box.get_by_role("button", name="Take the decision back").click()
-        expect(box.get_by_text("lia decided")).to_have_count(0)
-        assert own_stage.decisions == [
-            ("q0", "d1", "ok", 3, "the date is there"),
-            ("q0", "d1", "ok", 1, "the date is there"),
-            ("q0", "d1", "retracted", None, None),
-        ]
-        box.get_by_role("button", name="Use for practice").click()
+        dispute(page)
+        goes_on(page, "j")
+        goes_on(page, "k")
+        goes_on(page, "3")
+        goes_on(page, "b")
+        assert b"bia: " in sent.bytes
+        for secret in (b"gpt", b"Reasoning", b"Thoughts", b"lexical", b"run_a"):
+            assert secret not in sent.bytes
+        page.get_by_role("button", name="Show judges' grades").press("Enter")
+        expect(page.get_by_text("You have seen judges' grades of this pair")).to_be_visible()
+        assert b"gpt" in sent.bytes
+        goes_on(page, "1")
+        goes_on(page, "b")
+        expect(page.get_by_text("lia decided, having seen judges' grades: 1 Relevant")).to_be_visible()
+        extras = own_stage.rows("SELECT extra FROM labels WHERE labeler_id = 'adjudicated' ORDER BY seq")
+        assert [json.loads(extra) for (extra,) in extras] == [{"by": "lia"}, {"by": "lia", "revealed": True}]
+
+
+def test_the_second_of_two_leads_is_told_and_keeps_their_comment(browser: Browser, own_stage: Stage) -> None:
+    eva = code_for(own_stage.app.config, "eva", "lead")
+    with reviewing(browser, own_stage) as lia, reviewing(browser, own_stage, eva) as other:
+        comments(lia.page, "lia's view")
+        goes_on(other.page, "0")
+        lia.page.keyboard.press("3")
+        expect(lia.page.get_by_text("was decided meanwhile")).to_be_visible()
+        expect(lia.page.get_by_text("eva decided: 0 Irrelevant")).to_be_visible()
+        expect(lia.page.locator(FIELD)).to_have_value("lia's view")
+        assert own_stage.decisions == [("q1", "d0", "ok", 0, None)]
+        goes_on(lia.page, "3")
+        assert own_stage.decisions[1:] == [("q1", "d0", "ok", 3, "lia's view")]
+
+
+def test_the_filter_is_folded_and_reached_by_keyboard(browser: Browser, stage: Stage) -> None:
+    with reviewing(browser, stage) as record:
+        page = record.page
+        expect(page.get_by_text("Not decided yet")).to_have_count(0)
+        page.get_by_role("button", name="Filter").focus()
+        page.keyboard.press("Enter")
+        query = page.get_by_role("combobox", name="Question")
+        query.focus()
+        query.press("ArrowDown")
+        query.press("End")
+        query.press("Enter")
+        expect(page.get_by_text("1 of 1, 1 not decided")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(query).to_have_count(0)
+        expect(page.locator(".place")).to_contain_text("q0")
+        expect(page.locator(".passage").first).to_contain_text("inaugurada")
+
+
+def test_a_pair_is_marked_for_practice(browser: Browser, own_stage: Stage) -> None:
+    with reviewing(browser, own_stage) as record:
+        page = record.page
+        page.get_by_role("button", name="Use for practice").click()
         page.get_by_role("combobox", name="Known grade").click()
         page.get_by_role("option", name="3 Perfectly relevant").click()
         page.get_by_label("Explanation, shown after the answer").fill("It names the day.")
-        page.get_by_role("button", name="Mark for practice").click()
+        page.get_by_role("button", name="Mark for practice").press("Enter")
         expect(page.get_by_text("Assessors practise on this pair first.")).to_be_visible()
         assert own_stage.rows("SELECT query_id, doc_id, relevance, explanation, by FROM training") == [
-            ("q0", "d1", 3, "It names the day.", "lia")
+            ("q1", "d0", 3, "It names the day.", "lia")
         ]
+        assert own_stage.decisions == []
         assert record.errors == []
+
+
+def test_a_question_from_people_is_answered(browser: Browser, own_stage: Stage) -> None:
+    with AnnotationSession.open(own_stage.app.config) as session:
+        session.people.sign_in("ana", token_sha("token-of-ana"), 3600)
+        remarks.ask(session, "token-of-ana", "q1", "d1", f"What is this? {HOSTILE}", "nonce" * 5)
+    with reviewing(browser, own_stage) as record:
+        page = record.page
+        page.locator("summary").filter(has_text="Questions from people (1)").press("Enter")
+        asked = page.locator(".asked-about")
+        expect(asked).to_contain_text("as fêmeas cuidam")
+        expect(asked.locator(".message")).to_contain_text("What is this? <script>document.title='owned'</script>")
+        page.get_by_label("Answer", exact=True).fill("1, 2 or 3: x")
+        page.get_by_role("button", name="Send the answer").press("Enter")
+        expect(page.get_by_text("The answer is sent.")).to_be_visible()
+        expect(asked).to_have_count(0)
+        assert own_stage.rows("SELECT text FROM remarks WHERE action = 'answered'") == [("1, 2 or 3: x",)]
+        assert own_stage.decisions == []
+        assert page.title() != "owned"
 
 
 def test_what_others_wrote_is_shown_as_text(browser: Browser, stage: Stage) -> None:
@@ -179,14 +386,14 @@ def test_a_session_revoked_a_moment_ago_shows_and_changes_nothing(browser: Brows
         page = record.page
         let_in(page, stage.app, code_for(stage.app.config, "lea", "lead"))
         page.goto(f"{stage.app.address}/review")
-        box = dispute(page, "inaugurada")
-        expect(box.get_by_role("button", name="3 Perfectly relevant")).to_be_enabled()
+        dispute(page)
+        expect(page.get_by_text("palavra").first).to_be_visible()
         with AnnotationSession.open(stage.app.config) as session:
             People(session.store, session.config.name).revoke("lea")
         # The page is still drawn; a press on it writes nothing, and takes it away.
-        box.get_by_role("button", name="3 Perfectly relevant").click()
+        page.get_by_role("button", name="3 Perfectly relevant").click()
         expect(page.get_by_text("Your session has ended")).to_be_visible()
-        expect(page.get_by_text("inaugurada")).to_have_count(0)
+        expect(page.get_by_text("palavra")).to_have_count(0)
         assert stage.decisions == []
         answer = context.request.get(f"{stage.app.address}/download/qrels?labeler=bia")
         assert (answer.status, "q0" in answer.text()) == (401, False)
@@ -194,21 +401,45 @@ def test_a_session_revoked_a_moment_ago_shows_and_changes_nothing(browser: Brows
         page.wait_for_url(f"{stage.app.address}/sign-in")
 
 
+@pytest.mark.parametrize("language", words.LANGUAGES)
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+def test_the_review_fits_the_screen(
+    browser: Browser, stage: Stage, tmp_path: Path, width: int, scheme: Scheme, language: str
+) -> None:
+    with reviewing(browser, stage, width=width, scheme=scheme, language=language, height=844) as record:
+        page = record.page
+        say = words.messages(language)
+        expect(page.get_by_role("button", name=say["review.cannot"])).to_be_attached()
+        meanings = page.locator(".scale:visible")
+        expect(meanings).to_have_count(1)
+        expect(meanings).to_contain_text(say["annotate.scale"])
+        drawn(page)
+        passage = page.locator(".pair .passage").bounding_box()
+        assert passage is not None
+        assert passage["width"] <= 46 * 16 + 1  # the grading page's, 46rem
+        bar = page.locator(".st-key-bar").bounding_box()
+        assert bar is not None
+        # A long passage does not push the decision out of a wide window, nor does the decision hide it on a phone.
+        assert (bar["y"] + bar["height"] <= 844) is (width > 640)
+        scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        record.screenshot(tmp_path / f"review-{width}-{scheme}-{language}.png")
+        assert scroll <= 0, f"the page is {scroll} pixels too wide"
+        assert record.errors == []
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_the_pages_fit_the_screen(browser: Browser, stage: Stage, tmp_path: Path, width: int, scheme: Scheme) -> None:
-    # As high as the pages are long: Streamlit scrolls within the page.
+def test_the_dashboard_fits_the_screen(
+    browser: Browser, stage: Stage, tmp_path: Path, width: int, scheme: Scheme
+) -> None:
+    # As high as the page is long: Streamlit scrolls within the page.
     with visitor(browser, width, scheme, height=2600) as (_, record):
         page = record.page
         let_in(page, stage.app, stage.lia)
-        for path, text, last in (
-            ("review", "inaugurada", "3 Perfectly relevant"),
-            ("dashboard", "Agreement of people with each other", "Compute now"),
-        ):
-            page.goto(f"{stage.app.address}/{path}")
-            expect(page.get_by_text(text).first).to_be_visible()
-            expect(page.get_by_role("button", name=last).last).to_be_visible()
-            drawn(page)
-            scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            record.screenshot(tmp_path / f"{path}-{width}-{scheme}.png")
-            assert scroll <= 0, f"{path} is {scroll} pixels too wide"
+        page.goto(f"{stage.app.address}/dashboard")
+        expect(page.get_by_text("Agreement of people with each other").first).to_be_visible()
+        expect(page.get_by_role("button", name="Compute now").last).to_be_visible()
+        drawn(page)
+        scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        record.screenshot(tmp_path / f"dashboard-{width}-{scheme}.png")
+        assert scroll <= 0, f"the dashboard is {scroll} pixels too wide"
         assert record.errors == []

@@ -16,7 +16,7 @@ from annotator_app.explorer import address
 from quati_pool.commands.annotate.session import AnnotationSession
 from tests.annotator_app.explored import explored, first_query
 from tests.browser.pages import Record, Scheme
-from tests.browser.served import Served, code_for, drawn, let_in, served, visitor, watched
+from tests.browser.served import Served, code_for, dispute, drawn, let_in, served, visitor, watched
 from tests.reporting.hostile import HOSTILE
 
 pytestmark = pytest.mark.browser
@@ -78,6 +78,7 @@ def passage(page: Page, doc_id: str) -> Locator:
 def decide(page: Page, stage: Stage, name: str) -> None:
     """Decides the only dispute in the review."""
     page.goto(f"{stage.app.address}/review")
+    dispute(page)
     page.get_by_role("button", name=name).click()
     expect(page.get_by_text(f"Stored: {name}")).to_be_visible()
 

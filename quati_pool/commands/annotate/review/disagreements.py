@@ -173,12 +173,12 @@ def disagreements(
         judges, problems = pairs.judges
         judged = _judged(pairs, judges) if wanted.judges else {}
         decided = decisions_of(pairs)
-        disputes = [
+        by_query = _by_query(
             dispute
             for ids, opinions in pairs.opinions.items()
             if (dispute := _dispute(ids, opinions, judged.get(ids, ()), wanted))
-        ]
-        order = [one for one in _in_order(disputes) if wanted.query_id in (None, one.ids[0])]
+        )
+        order = [one for query, some in by_query.items() if wanted.query_id in (None, query) for one in some]
         ids = tuple(one.ids for one in order if not (wanted.undecided and one.ids in decided))
         here = None
         if at is not None and at in pairs.opinions:
@@ -198,7 +198,7 @@ def disagreements(
             after,
             ids,
             sum(one not in decided for one in ids),
-            _queries(disputes, decided, pairs),
+            _queries(by_query, decided, pairs),
             tuple(person.name for person in pairs.people()),
             max(session.config.grades) - min(session.config.grades),
             problems,
@@ -263,15 +263,11 @@ def _by_query(disputes: Iterable[_Dispute]) -> dict[str, list[_Dispute]]:
     return dict(order)
 
 
-def _in_order(disputes: Iterable[_Dispute]) -> list[_Dispute]:
-    return [one for theirs in _by_query(disputes).values() for one in theirs]
-
-
 def _queries(
-    disputes: Sequence[_Dispute], decided: Mapping[Ids, Decision], pairs: PeoplesPairs
+    by_query: Mapping[str, Sequence[_Dispute]], decided: Mapping[Ids, Decision], pairs: PeoplesPairs
 ) -> tuple[QueryCount, ...]:
     counts = []
-    for query_id, theirs in _by_query(disputes).items():
+    for query_id, theirs in by_query.items():
         undecided = sum(one.ids not in decided for one in theirs)
         pair = pairs.pair(*theirs[0].ids)
         counts.append(QueryCount(query_id, pair.query if pair else "", len(theirs), undecided, theirs[0].gap))
