@@ -12,7 +12,7 @@ from quati_pool.cli.options import ConfigOption, DatabaseOption
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example: quati-pool annotate --port 8501")(annotate)
+    app.command(epilog="Example: quati-pool annotate --lead ana")(annotate)
 
 
 def annotate(
@@ -21,6 +21,10 @@ def annotate(
         "127.0.0.1"
     ),
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")] = 8501,
+    lead: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Make this person the first lead, and print their access code once."),
+    ] = None,
     database: DatabaseOption = None,
 ) -> None:
     """Serve the annotator app: people sign in with their access code and grade what was assigned.
@@ -30,6 +34,8 @@ def annotate(
     """
     from quati_pool.commands.annotate.preflight import check
 
+    if lead is not None:
+        _welcome(config, lead, database)
     for line in check(config, host, database):
         typer.echo(line, err=True)
     from annotator_app.server import serve
@@ -37,3 +43,14 @@ def annotate(
     with contextlib.suppress(KeyboardInterrupt):
         serve(config, host, port, database, lambda address: typer.echo(f"{address} (Ctrl-C stops it)", err=True))
     typer.echo("stopped", err=True)
+
+
+def _welcome(config: Path, lead: str, database: str | None) -> None:
+    from quati_pool.commands.annotate.assessors import ensure_lead
+
+    code = ensure_lead(config, lead, database)
+    if code is None:
+        typer.echo(f"{lead} is a lead already, and has a code", err=True)
+    else:
+        typer.echo(code)
+        typer.echo(f"the code of {lead} (lead) is not shown again; sign in with it", err=True)

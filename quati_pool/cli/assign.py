@@ -95,14 +95,15 @@ def assign(
         raise typer.BadParameter("says how deep a system's run is taken; add --system", param_hint="--depth")
     from quati_pool.commands.annotate.assigning.assign import assign as step
     from quati_pool.commands.annotate.assigning.options import AssignOptions
+    from quati_pool.commands.annotate.assigning.pair_sampling import query_list
     from quati_pool.reporting.answers.annotation import assigned
     from quati_pool.reporting.json_data.annotate import as_data
     from quati_pool.reporting.tables.assign import tables
 
     options = AssignOptions(
-        everything=everything, random=random, stratified=stratified, queries=queries, by=_parts(by), judge=judge,
-        minimum=minimum, system=system, depth=depth or 10, overlap=overlap, load=load, to=_parts(to) or (), seed=seed,
-        dry_run=dry_run,
+        everything=everything, random=random, stratified=stratified,
+        queries=None if queries is None else query_list(queries), by=_parts(by), judge=judge, minimum=minimum,
+        system=system, depth=depth or 10, overlap=overlap, load=load, to=_parts(to) or (), seed=seed, dry_run=dry_run,
     )  # fmt: skip
     with ConsoleListener() as listener:
         report = step(config, options, database, listener)

@@ -35,6 +35,18 @@ def slot_counts(store: Store, collection: str) -> dict[str, int]:
         return {row[0]: row[1] for row in connection.execute(wanted)}
 
 
+def slot_counts_by_design(store: Store, collection: str) -> dict[int, dict[str, int]]:
+    """The number of slots in each state that each design created, without repeats, by design_id."""
+    c = assignments.c
+    mine = (c.collection == collection, c.phase == "blind")
+    wanted = select(c.design_id, c.state, func.count()).where(*mine).group_by(c.design_id, c.state)
+    found: dict[int, dict[str, int]] = {}
+    with store.reading() as connection:
+        for design_id, state, count in connection.execute(wanted):
+            found.setdefault(design_id, {})[state] = count
+    return found
+
+
 def pairs_given(store: Store, collection: str) -> dict[str | None, set[tuple[str, str]]]:
     """The pairs (query_id, doc_id) of each person's open and done slots, without repeats, by name; those of slots
     without a holder under None."""

@@ -120,6 +120,25 @@ class People:
             rebuild(connection, self._collection)
         return True
 
+    def replace_code(self, name: str, seen: str, handle: str, code_hash: str) -> bool:
+        """Gives somebody another code in place of the one whose handle is ``seen``, valid or revoked, and ends their
+        sign-ins; their slots stay theirs. False, and nothing is changed, if nobody with this name has that handle.
+
+        Raises StoreError for a handle that is taken.
+        """
+        s = sessions.c
+        given = {"handle": handle, "code_hash": code_hash, "revoked_at": None}
+        with self._store.writing() as connection:
+            mine = self._change(name).where(assessors.c.handle == seen)
+            try:
+                if connection.execute(mine.values(given)).rowcount == 0:
+                    return False
+            except IntegrityError:
+                raise StoreError(f"the new code of {name} was taken just now; run the same command again") from None
+            theirs = (s.collection == self._collection, s.name == name, s.ended_at.is_(None))
+            connection.execute(update(sessions).where(*theirs).values(ended_at=database_now()))
+        return True
+
     def set(self, name: str, key: str, value: Any) -> None:
         """Stores one of a person's settings, any JSON value; None deletes it.
 

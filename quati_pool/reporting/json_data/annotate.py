@@ -63,7 +63,7 @@ def _person(person: ListedAssessor) -> dict[str, Any]:
         "last_seen": _to_the_second(person.last_seen),
         "labels": person.labels,
         "revoked": _to_the_second(person.revoked),
-        "code": not person.never_had and person.revoked is None,
+        "code": person.has_code,
     }
 
 

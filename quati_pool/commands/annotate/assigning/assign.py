@@ -11,7 +11,7 @@ labels of them, no matter which design assigned them; the union of several desig
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,21 +62,28 @@ class AssignReport:
 def assign(
     config_path: Path, options: AssignOptions, database: str | None = None, listener: Listener | None = None
 ) -> AssignReport:
+    """``assign_pairs`` in the workspace of a pool.yaml."""
+    say = (listener or Listener()).say
+    with AnnotationSession.open(config_path, database, say) as session:
+        return assign_pairs(session, options, say)
+
+
+def assign_pairs(
+    session: AnnotationSession, options: AssignOptions, say: Callable[[str], None] = lambda _: None
+) -> AssignReport:
     """Chooses pairs of the pool and creates slots for them, all or nothing; a design that exists adds no new one.
 
     Raises QuatiPoolError if the pairs cannot be chosen as requested, or none of them has a text.
     """
-    say = (listener or Listener()).say
-    with AnnotationSession.open(config_path, database, say) as session:
-        require_texts(session.config)
-        seed = session.config.seed if options.seed is None else options.seed
-        sampling = PairSampling(session, options, seed)
-        sampling.check()
-        present = {person.name for person in session.people.all() if person.revoked_at is None}
-        _check_people(options.to, present)
-        # Two processes at once would both find the same pairs without a slot.
-        with session.store.lock(f"{session.config.name} assign", say):
-            return _create(session, options, seed, sampling, present)
+    require_texts(session.config)
+    seed = session.config.seed if options.seed is None else options.seed
+    sampling = PairSampling(session, options, seed)
+    sampling.check()
+    present = {person.name for person in session.people.all() if person.revoked_at is None}
+    _check_people(options.to, present)
+    # Two processes at once would both find the same pairs without a slot.
+    with session.store.lock(f"{session.config.name} assign", say):
+        return _create(session, options, seed, sampling, present)
 
 
 def _check_people(names: Sequence[str], present: set[str]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, kw_only=True)
 class AssignOptions:
     """How pairs are chosen and assigned. Exactly one of ``everything``, ``random`` (a number of pairs, or a rate such
-    as 0.1 or 10%), ``stratified`` (a number of pairs) and ``queries`` (a file, or ids separated by commas) is given.
+    as 0.1 or 10%), ``stratified`` (a number of pairs) and ``queries`` (query_ids) is given.
 
     Strata are formed ``by`` these properties; None means by query, number of systems and, with a ``judge``, its grade.
     At least ``minimum`` pairs are taken from each stratum. With ``queries`` and a ``system``, only the pairs in the
@@ -21,7 +21,7 @@ class AssignOptions:
     everything: bool = False
     random: str | None = None
     stratified: int | None = None
-    queries: str | None = None
+    queries: Sequence[str] | None = None
     by: Sequence[str] | None = None
     judge: str | None = None
     minimum: int = 1

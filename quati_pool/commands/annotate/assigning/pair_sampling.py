@@ -119,10 +119,9 @@ class PairSampling:
         self.parameters |= {"judge": judge, "judge_version": labeler.version}
         return grades
 
-    def _of_queries(self, queries: str) -> Sample:
-        listed = query_list(queries)
+    def _of_queries(self, listed: Sequence[str]) -> Sample:
         if not listed:
-            raise QuatiPoolError(f"--queries {quoted(queries)} names no query; give ids separated by commas, or a file")
+            raise QuatiPoolError("--queries names no query; give ids separated by commas, or a file")
         known = set(self._session.pool_view.query_ids)
         for query_id in listed:
             if query_id not in known:

@@ -3,7 +3,7 @@ or which come unannounced among the others and show how well they grade."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +42,21 @@ def add_training(
     database: str | None = None,
     listener: Listener | None = None,
 ) -> TrainingReport:
+    """``add_pairs`` in the workspace of a pool.yaml."""
+    say = (listener or Listener()).say
+    with AnnotationSession.open(config_path, database, say) as session:
+        return add_pairs(session, path, gold=gold, by=by, dry_run=dry_run, say=say)
+
+
+def add_pairs(
+    session: AnnotationSession,
+    path: Path,
+    *,
+    gold: bool,
+    by: str,
+    dry_run: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> TrainingReport:
     """Adds a file's pairs (TSV, CSV or JSON lines: query_id, doc_id, relevance, explanation) to the training, or to the
     gold pairs, which need no explanation. A pair that is there already gets the file's grade and explanation, and is of
     this kind then.
@@ -49,11 +64,7 @@ def add_training(
     Raises InputError, and adds nothing, if a pair is not in the pool, occurs twice, has a grade that is not on the
     scale, or has no explanation.
     """
-    listener = listener or Listener()
-    with (
-        AnnotationSession.open(config_path, database, listener.say) as session,
-        session.store.lock(f"{session.config.name} assign", listener.say),
-    ):
+    with session.store.lock(f"{session.config.name} assign", say):
         given: dict[tuple[str, str], tuple[int, str]] = {}
         grader = Grader(session.config.grades)
         for line, query_id, doc_id, relevance, explanation in _rows(path, gold):

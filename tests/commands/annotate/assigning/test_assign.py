@@ -129,7 +129,7 @@ def test_neither_another_overlap_nor_another_way_of_choosing_gives_a_pair_to_mor
     more = assign(alone, AssignOptions(everything=True, overlap=2))
     # 30 pairs twice, 10 once more.
     assert (more.added_pairs, more.added_slots) == (40, 70)
-    fewer = assign(alone, AssignOptions(queries="q0,q1", overlap=1))
+    fewer = assign(alone, AssignOptions(queries=("q0", "q1"), overlap=1))
     assert (fewer.design_id, fewer.known, fewer.added_slots) == (3, None, 0)  # kept for its probabilities
     replicates = Counter((slot.query_id, slot.doc_id) for slot in there(alone))
     assert set(replicates.values()) == {2}
@@ -270,7 +270,7 @@ def _run(config: Path, rows: list[tuple[str, str, int]]) -> None:
 
 def test_the_first_passages_of_a_system_are_those_of_its_run(alone: Path) -> None:
     _run(alone, [(f"q{q}", f"d{9 - rank}", rank) for q in range(4) for rank in range(1, 10)])
-    report = assign(alone, AssignOptions(queries="q1,q3", system="a", depth=3))
+    report = assign(alone, AssignOptions(queries=("q1", "q3"), system="a", depth=3))
     assert sorted({(slot.query_id, slot.doc_id) for slot in there(alone)}) == [
         ("q1", "d6"), ("q1", "d7"), ("q1", "d8"), ("q3", "d6"), ("q3", "d7"), ("q3", "d8"),
     ]  # fmt: skip
@@ -279,7 +279,7 @@ def test_the_first_passages_of_a_system_are_those_of_its_run(alone: Path) -> Non
 
 def test_passages_of_a_run_that_are_not_pooled_are_named(alone: Path) -> None:
     _run(alone, [("q1", "d1", 1), ("q1", "x1", 2), ("q1", "x2", 3), ("q2", "x9", 1)])
-    assert refusal(alone, queries="q1", system="a", depth=3) == (
+    assert refusal(alone, queries=("q1",), system="a", depth=3) == (
         "2 of 3 pairs in the first 3 of a are not in the pool: q1 x1, q1 x2; pool a to that depth (pool_depth: 3) and "
         "run: quati-pool build"
     )
@@ -314,8 +314,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "nothing": ({"random": "0"}, "a sample of 0 pairs is empty; ask for at least 1"),
     "too many": ({"random": "41"}, "the pool has 40 pairs to choose from, not 41; ask for at most 40"),
-    "an unknown query": ({"queries": "q1,q7"}, "the pool has no query 'q7'; there are: q0, q1, q2, q3"),
-    "an unknown system": ({"queries": "q1", "system": "b"}, "there is no system 'b'; there are: a"),
+    "an unknown query": ({"queries": ("q1", "q7")}, "the pool has no query 'q7'; there are: q0, q1, q2, q3"),
+    "an unknown system": ({"queries": ("q1",), "system": "b"}, "there is no system 'b'; there are: a"),
     "a system without queries": (
         {"everything": True, "system": "a"},
         "--system takes a run's first pairs of some queries; name these with --queries",
@@ -337,7 +337,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "--by and --judge say how to stratify; ask for --stratified N",
     ),
     "an unknown judge": ({"stratified": 9, "judge": "gold"}, "there is no labeler 'gold' in test; "),
-    "no query": ({"queries": " , "}, "--queries ' , ' names no query; give ids separated by commas, or a file"),
+    "no query": ({"queries": ()}, "--queries names no query; give ids separated by commas, or a file"),
     "too few people": (
         {"everything": True, "overlap": 3, "to": ("ana", "bia")},
         "each pair goes to 3 different people, but only 2 are named; name more, or lower the overlap",
@@ -423,8 +423,8 @@ def test_training_among_the_chosen_pairs_is_noted(alone: Path) -> None:
     with AnnotationSession.open(alone) as session:
         session.training.add("q0", "d0", 3, "said outright", "caio")
     note = "1 of the chosen pairs are training: people see the known grade before they grade"
-    assert assign(alone, AssignOptions(queries="q0", dry_run=True)).notes == [note]
-    assert assign(alone, AssignOptions(queries="q1", dry_run=True)).notes == []
+    assert assign(alone, AssignOptions(queries=("q0",), dry_run=True)).notes == [note]
+    assert assign(alone, AssignOptions(queries=("q1",), dry_run=True)).notes == []
 
 
 # ---- training
@@ -532,4 +532,4 @@ def test_gold_at_fault_is_named_by_its_line_and_nothing_is_added(
 def test_gold_among_the_chosen_pairs_shows_nobody_its_grade(alone: Path) -> None:
     with AnnotationSession.open(alone) as session:
         session.training.add("q0", "d0", 3, "", "caio", gold=True)
-    assert assign(alone, AssignOptions(queries="q0", dry_run=True)).notes == []
+    assert assign(alone, AssignOptions(queries=("q0",), dry_run=True)).notes == []

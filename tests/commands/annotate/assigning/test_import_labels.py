@@ -227,7 +227,7 @@ def test_an_import_that_dies_between_any_two_steps_is_finished_by_the_next(
 ) -> None:
     if assigned:
         # Of some pairs ana has slots, others are free, others are in no design.
-        assign(config, AssignOptions(queries="q0", to=("ana",)))
+        assign(config, AssignOptions(queries=("q0",), to=("ana",)))
         assign(config, AssignOptions(random="4"))
     path = qrels(config, "ana", GRADES)
 
