@@ -25,7 +25,8 @@ from quati_pool.store.errors import StoreError
 
 _OPEN = {"/sign-in", "/sign-out", "/favicon.png", ICON, *SCRIPTS, "/_stcore/health", "/_stcore/host-config"}
 _STATIC = "/static/"
-_CHECKED = "/grading/"  # its routes check the sign-in with each step, and say in the page's language that it has ended
+# Their routes check the sign-in with each step, and say in the page's language that it has ended.
+_CHECKED = ("/grading/", "/own-labels/")
 _FILES = ("/download/", "/explore/")
 # Streamlit endpoints that this app does not use: uploads, media, components, metrics, an API, and Streamlit's
 # own sign-in.
@@ -87,7 +88,7 @@ class Gate:
         if path.startswith(_CHECKED) and request.method != "POST":
             # Streamlit would answer with its page.
             return PlainTextResponse("send it by POST", 405, {"Allow": "POST"})
-        if path in _OPEN or path.startswith((_STATIC, _CHECKED)):
+        if path in _OPEN or path.startswith((_STATIC, *_CHECKED)):
             return None
         page = not path.startswith((*_FILES, *_UNUSED))
         language = await self._language(request, page)

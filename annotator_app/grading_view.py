@@ -55,7 +55,7 @@ class GradingView:
             '<div class="feedback-place"></div>'
             '<div class="pair-place"></div>{bar}</div>{scale}{guide}</div>',
             bar=self._bar(highlight),
-            scale=self._scale(),
+            scale=self.scale_aside(),
             guide=guide.drawer(self._session, self._voice, self.scale),
         )
 
@@ -124,7 +124,8 @@ class GradingView:
             folded=html.join(folded),
         )
 
-    def _scale(self) -> Markup:
+    def scale_aside(self) -> Markup:
+        """What the grades mean, next to what is graded."""
         return html.fill(
             '<aside class="scale wide" aria-label="{title}"><h2>{title}</h2>{meanings}</aside>',
             title=self._say("scale"),

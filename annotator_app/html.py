@@ -70,14 +70,14 @@ def marked(raw: str, spans: Sequence[Span] = ()) -> Markup:
     return Markup("").join(parts)
 
 
-def plain(raw: str) -> str:
+def one_line(raw: str) -> str:
     """``raw`` on one line, with each hidden character as a visible mark; for where there can be no elements."""
     return " ".join("".join(part.shown for part in visible(raw)).split())
 
 
 def label(raw: str) -> str:
     """``raw`` for a widget's label: on one line, with every Markdown character escaped."""
-    return _SPECIAL.sub(lambda match: f"&#{ord(match[1])};", plain(raw))
+    return _SPECIAL.sub(lambda match: f"&#{ord(match[1])};", one_line(raw))
 
 
 def button(

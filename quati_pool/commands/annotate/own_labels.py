@@ -30,8 +30,9 @@ LISTED = 50
 
 LONGEST_SEARCH = 200
 
-# Characters of a passage in the list.
-_START = 200
+START = 200
+"""Characters of a passage in the list."""
+
 _MINUTES_A_DAY = 24 * 60
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 
@@ -232,7 +233,7 @@ def _own_label(own: CurrentOwn, slots: Mapping[Ids, OwnSlot], ahead: timedelta) 
         doc_id=pair.doc_id,
         content_sha=label_sha(pair),
         query=pair.query,
-        text_start=pair.text[:_START],
+        text_start=pair.text[:START],
         seq=label.seq,
         status=label.status,
         relevance=label.relevance,
