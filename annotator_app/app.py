@@ -11,7 +11,7 @@ from annotator_app import context, error_notices, html, theme, words
 from quati_pool.commands.annotate.access import set_preference
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 
-PAGES = {"assessor": ("annotate", "labels", "guidelines", "questions"), "lead": ("review", "dashboard", "explorer")}
+PAGES = {"assessor": ("annotate", "labels", "guidelines", "questions"), "lead": ("team", "review", "dashboard", "explorer")}
 """The pages by the role that sees them, named like their modules; a lead sees all."""
 
 
@@ -30,6 +30,9 @@ def main() -> None:
         )
         with st.container(key="corner"):
             _corner()
+        if chosen.url_path != "team":
+            # A new access code is shown once.
+            st.session_state.pop(context.NEW_CODE, None)
         chosen.run()
 
 

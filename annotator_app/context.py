@@ -14,6 +14,9 @@ from quati_pool.commands.annotate.session import AnnotationSession, Person
 COOKIE = "quati_pool_session"
 """The name of the cookie with the token of a sign-in; scripts cannot read it."""
 
+NEW_CODE = "new-code"
+"""The key in the session state of a new access code, while it is on the team page."""
+
 _PERSON = "person"
 _session: AnnotationSession | None = None
 

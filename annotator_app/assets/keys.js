@@ -1,6 +1,7 @@
 // Additions to Streamlit's page: a key that is held down counts once, the note's field gets the focus when it is
-// opened, a new passage is scrolled to its top, a page whose connection was refused because its sign-in has ended
-// redirects to the sign-in page, one whose server does not respond says so, and the document's language is the page's.
+// opened, a new passage is scrolled to its top, a button copies what is before it, a page whose connection was refused
+// because its sign-in has ended redirects to the sign-in page, one whose server does not respond says so, and the
+// document's language is the page's.
 "use strict";
 // Streamlit's page need not search for its base path: the app is at the root.
 window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
@@ -26,6 +27,22 @@ window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
     },
     true,
   );
+
+  // The clipboard is only there over HTTPS and on this machine; elsewhere the text is selected, and copied as by hand.
+  async function copied(element) {
+    try {
+      await navigator.clipboard.writeText(element.textContent);
+      return true;
+    } catch {
+      window.getSelection().selectAllChildren(element);
+      return document.execCommand("copy");
+    }
+  }
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target instanceof Element && event.target.closest("button.copy");
+    if (button && (await copied(button.previousElementSibling))) button.textContent = button.dataset.copied;
+  });
 
   // The page connects again by itself; a restart of the server, or a short gap, needs no words.
   const GAP = 1500;

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from annotator_app import context, error_notices, html, theme
 from annotator_app.downloads import address
+from annotator_app.figures_table import figures_table
 from quati_pool.agreement.estimates import Estimates
 from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.annotation.quality_control import Finding
@@ -227,30 +228,5 @@ def _bar(done: int, total: int) -> Markup:
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Markup | str]], words: int, note: str) -> None:
     """A table whose first ``words`` columns contain words, the others numbers."""
-    kinds = ["word" if place < words else "number" for place in range(len(columns))]
-    head = [
-        html.fill('<th scope="col" class="{kind}">{text}</th>', kind=kind, text=_say(f"column.{name}"))
-        for kind, name in zip(kinds, columns, strict=True)
-    ]
-    body = [
-        html.fill(
-            "<tr>{cells}</tr>",
-            cells=html.join(
-                [
-                    html.fill('<td class="{kind}">{cell}</td>', kind=kind, cell=cell)
-                    for kind, cell in zip(kinds, row, strict=True)
-                ]
-            ),
-        )
-        for row in rows
-    ]
-    html.draw(
-        html.fill(
-            '<div class="wide-table"><table class="figures"><caption>{title}</caption><thead><tr>{head}</tr></thead>'
-            '<tbody>{body}</tbody></table></div><p class="quiet">{note}</p>',
-            title=_say(f"title.{title}"),
-            head=html.join(head),
-            body=html.join(body),
-            note=note,
-        )
-    )
+    head = [_say(f"column.{name}") for name in columns]
+    html.draw(figures_table(head, rows, words, _say(f"title.{title}"), note))
