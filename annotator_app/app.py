@@ -11,7 +11,10 @@ from annotator_app import context, error_notices, html, theme, words
 from quati_pool.commands.annotate.access import set_preference
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 
-PAGES = {"assessor": ("annotate", "labels", "guidelines", "questions"), "lead": ("team", "review", "dashboard", "explorer")}
+PAGES = {
+    "assessor": ("annotate", "labels", "guidelines", "questions"),
+    "lead": ("team", "review", "dashboard", "explorer"),
+}
 """The pages by the role that sees them, named like their modules; a lead sees all."""
 
 
