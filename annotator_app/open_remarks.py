@@ -42,7 +42,7 @@ def _conversation(one: Conversation) -> None:
     with st.container(key=key, border=True):
         html.draw(
             html.fill(
-                '<section class="pair asked-about"><h3 class="query">{query}</h3>'
+                '<section class="pair asked-about"><h3 class="query unfolded">{query}</h3>'
                 '<p class="quiet">{query_id} · {doc_id}</p>{text}{messages}</section>',
                 query=html.text(one.query or ""),
                 query_id=html.text(one.query_id),

@@ -188,7 +188,7 @@ def _pair(row: DisputedPair) -> None:
     html.draw(
         html.fill(
             '<section class="pair" data-dispute="{key}" data-drawn="{drawn}"{spoken}>'
-            '<h2 class="query">{query}</h2>{narrative}'
+            '<h2 class="query unfolded">{query}</h2>{narrative}'
             '<p class="quiet ids" lang="{language}"><span class="badge">{head}</span> {query_id} · {doc_id} · '
             '<a class="go" href="{address}" target="_blank">{explorer}</a></p>{text}</section>',
             key=_key(row.ids),

@@ -417,6 +417,8 @@ def test_the_review_fits_the_screen(
         passage = page.locator(".pair .passage").bounding_box()
         assert passage is not None
         assert passage["width"] <= 46 * 16 + 1  # the grading page's, 46rem
+        cut = page.locator(".pair .query").evaluate("query => query.scrollHeight - query.clientHeight")
+        assert cut <= 1, "a long query is cut, and nothing here unfolds it"
         bar = page.locator(".st-key-bar").bounding_box()
         assert bar is not None
         # A long passage does not push the decision out of a wide window, nor does the decision hide it on a phone.
