@@ -28,7 +28,7 @@ from quati_pool.records import State
 from quati_pool.store.errors import ConflictError
 
 _REFERENCE = re.compile("([ls])([0-9]{1,18})")
-_OWN_REASONS = ("search_long", "changes_many")
+_REFUSALS = {"search_long": "own_labels.search_long", "changes_many": "own_labels.changes_many"}
 
 
 def routes(session: AnnotationSession) -> list[Route]:
@@ -46,8 +46,8 @@ class _Turn(steps.Turn):
 
     def refused(self, error: AnswerError) -> dict[str, Any]:
         """Why nothing was stored, or found; everything else on the page stays."""
-        section = "own_labels" if error.reason in _OWN_REASONS else "annotate"
-        text = self.voice.say(f"{section}.{error.reason}") if error.reason else str(error)
+        reason = error.reason
+        text = str(error) if reason is None else self.voice.say(_REFUSALS.get(reason, f"annotate.{reason}"))
         return {"notice": str(self.view.notice(text))}
 
     def query(self, query_id: object) -> OwnQuery:
@@ -55,11 +55,11 @@ class _Turn(steps.Turn):
         return own_query(self.session, self.token, query_id, self.offset)  # type: ignore[arg-type]
 
     def why_not(self) -> str | None:
-        """Why passages cannot be graded here; None if they can."""
+        """Why passages cannot be graded here, as a message's key; None if they can."""
         if self.session.config.annotation.reveal is not None:
-            return "reveal_there"
+            return "own_labels.reveal_there"
         training = self.session.training.all()
-        return "practice_first" if unanswered_training(self.session, self.person, training) else None
+        return "own_labels.practice_first" if unanswered_training(self.session, self.person, training) else None
 
     def cards(self, query_id: object, refs: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
         """The cards that replace others, by the reference of those; each new one is given by its kind and number.
@@ -72,7 +72,7 @@ class _Turn(steps.Turn):
         drawn = {(f"s{one.assignment_id}" if one.label is None else f"l{one.label.seq}"): one for one in passages}
         wanted = {old: f"{kind}{number}" for old, (kind, number) in refs.items()}
         found = {old: drawn[new] for old, new in wanted.items() if new in drawn}
-        return {"cards": {old: str(self.view.card(one, why is None, why)) for old, one in found.items()}}
+        return {"cards": {old: str(self.view.card(one, why)) for old, one in found.items()}}
 
 
 def _open(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,13 +110,12 @@ def _query(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
     except ForbiddenError:
         gone = turn.view.notice(turn.voice.say("own_labels.gone"))
         return {**_list(turn, data), "notice": str(gone)}
-    why = turn.why_not()
     return {
         "stage": "query",
         "query": found.query_id,
         "nonce": secrets.token_hex(16),
         "head": str(turn.view.head(found)),
-        "cards_of_query": str(turn.view.cards(found, why is None, why)),
+        "cards_of_query": str(turn.view.cards(found, turn.why_not())),
     }
 
 
@@ -164,7 +163,7 @@ def _grade(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
         number = _number(ref, "s")
         why = turn.why_not()
         if why is not None:
-            return {"notice": str(turn.view.notice(turn.voice.say(f"own_labels.{why}")))}
+            return {"notice": str(turn.view.notice(turn.voice.say(why)))}
         outcome = submission.submit(turn.session, turn.token, _item(turn, number, data.get("sha")), _answer_of(data))
         return turn.cards(query_id, {ref: ("l", outcome.seq)})
     except ConflictError:

@@ -204,23 +204,23 @@ class OwnLabelsView:
             keys=self._say("keys_query"),
         )
 
-    def cards(self, found: OwnQuery, gradable: bool, why: str | None) -> Markup:
+    def cards(self, found: OwnQuery, why_not: str | None) -> Markup:
         """All passages, those to grade last; see ``card``."""
         order = sorted(found.passages, key=lambda one: one.label is None)
-        return html.join([self.card(one, gradable, why) for one in order])
+        return html.join([self.card(one, why_not) for one in order])
 
-    def card(self, passage: OwnPassage, gradable: bool, why: str | None) -> Markup:
-        """A passage with its label and the buttons that change it; one that is not graded yet, with those that grade it
-        if it is ``gradable``, or else with ``why`` (a message's key) it is not."""
+    def card(self, passage: OwnPassage, why_not: str | None) -> Markup:
+        """A passage with its label and the buttons that change it; one that is not graded yet with those that grade it,
+        unless ``why_not`` is the key of the message why nothing can be graded here."""
         label = passage.label
-        if label is not None and label.fixed is not None:
-            why = f"fixed.{label.fixed}"
-        elif label is not None or gradable:
-            why = None
-        reason = Markup("") if why is None else html.fill('<p class="quiet fixed">{text}</p>', text=self._say(why))
+        if label is not None:
+            why_not = None if label.fixed is None else f"own_labels.fixed.{label.fixed}"
+        reason = Markup("")
+        if why_not is not None:
+            reason = html.fill('<p class="quiet fixed">{text}</p>', text=self._voice.say(why_not))
         return html.fill(
             '<article class="card" tabindex="-1" data-ref="{ref}" data-sha="{sha}" data-nonce="{nonce}" '
-            'data-name="{name}" data-answer="{answer}" data-sentences="{sentences}"{fixed}>'
+            'data-name="{name}" data-answer="{answer}" data-sentences="{sentences}">'
             '<header>{pick}<span class="badge{kind}">{name}</span>{day}</header>{stored}'
             '<div class="pair"{spoken}>{text}</div>{note}{reason}{buttons}<div class="card-said" role="status"></div>'
             "</article>",
@@ -229,9 +229,8 @@ class OwnLabelsView:
             nonce=secrets.token_hex(16),
             name=self._say("to_grade") if label is None else self.name(label),
             answer=json.dumps(None if label is None else _answer(label)),
-            sentences=json.dumps([] if why or self._evidence == "off" else sentences(passage.text)),
-            fixed=Markup("") if why is None else Markup(" data-fixed"),
-            pick=Markup("") if label is None or why else self._pick(),
+            sentences=json.dumps([] if why_not or self._evidence == "off" else sentences(passage.text)),
+            pick=Markup("") if label is None or why_not else self._pick(),
             kind="" if label is not None and label.status is State.ok else " none",
             day=Markup("")
             if label is None
@@ -244,7 +243,7 @@ class OwnLabelsView:
             text=html.passage(passage.text),
             note=self._note(label),
             reason=reason,
-            buttons=Markup("") if why else self._buttons(),
+            buttons=Markup("") if why_not else self._buttons(),
         )
 
     @property

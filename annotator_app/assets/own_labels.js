@@ -354,7 +354,7 @@
     clock?.mark();
     if (button) acts[button.dataset.do](button.dataset.value, button, card);
     else if (event.target.matches("article header input")) chosen();
-    else if (card?.evidence.click(event) && card.evidence.sentence < 0) store_draft(card, words.stored_evidence);
+    else if (card?.evidence.sentence >= 0) card.evidence.click(event);
   }
 
   // The field of a note is left: for a grade of the same card, the note goes with it.

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 import annotator_app
-from annotator_app import context, grading_api
+from annotator_app import context, grading_api, own_labels_api
 from quati_pool.commands.annotate.annotation_pair import label_sha
 from quati_pool.commands.annotate.session import AnnotationSession
 from tests.patience import PATIENCE
@@ -146,15 +146,15 @@ class GradingPage:
 
 
 def client(session: AnnotationSession, token: str | None, language: str = "en") -> TestClient:
-    """A browser over the API of the grading page alone; ``token`` is that of its cookie."""
+    """A browser over the APIs of the pages' scripts alone; ``token`` is that of its cookie."""
     cookies = {} if token is None else {context.COOKIE: token}
-    app = Starlette(routes=[*grading_api.routes(session)])
+    app = Starlette(routes=[*grading_api.routes(session), *own_labels_api.routes(session)])
     return TestClient(app, cookies=cookies, headers={"Accept-Language": language})
 
 
-def post(client: TestClient, step: str, fields: object) -> Response:
+def post(client: TestClient, step: str, fields: object, folder: str = "grading") -> Response:
     """Sends JSON as a browser does: half a surrogate pair as an escape."""
-    return client.post(f"/grading/{step}", content=json.dumps(fields), headers={"Content-Type": "application/json"})
+    return client.post(f"/{folder}/{step}", content=json.dumps(fields), headers={"Content-Type": "application/json"})
 
 
 class _Reader(HTMLParser):
