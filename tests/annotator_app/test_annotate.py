@@ -288,6 +288,18 @@ def test_a_pair_that_was_withdrawn_meanwhile_says_so_and_the_next_comes(
     assert page.ids != first
 
 
+@pytest.mark.xfail(strict=True, reason="grading_api._ask lets a ForbiddenError pass, which takes all off the page")
+def test_a_question_about_a_pair_that_was_withdrawn_meanwhile_leaves_the_page_as_it_is(
+    session: AnnotationSession, page: GradingPage
+) -> None:
+    held = session.assignments.held("ana")
+    assert held is not None
+    session.assignments.withdraw([held.assignment_id])
+    found = page.send("ask", **{**page.asked, "nonce": page.view["asking"]}, text="Is it?")
+    assert found.keys() == {"notice"}
+    assert session.remarks.of("ana") == []
+
+
 def test_a_pair_whose_text_changed_meanwhile_says_so_and_is_shown_as_it_is_now(
     session: AnnotationSession, page: GradingPage
 ) -> None:
