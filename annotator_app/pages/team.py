@@ -258,6 +258,7 @@ def _options(choices: DesignChoices) -> AssignOptions:
             st.multiselect(
                 _say("queries"), list(texts), key="team.queries", placeholder=_say("choose"),
                 format_func=lambda query_id: f"{html.one_line(query_id)} · {_option(texts[query_id])}",
+                select_all=False,
             )
         )  # fmt: skip
     overlap, load, seed = st.columns(3)
@@ -274,7 +275,7 @@ def _options(choices: DesignChoices) -> AssignOptions:
     chosen["to"] = tuple(
         st.multiselect(
             _say("to"), choices.people, key="team.to", format_func=_option, placeholder=_say("anyone"),
-            help=_say("to_help"),
+            help=_say("to_help"), select_all=False,
         )
     )  # fmt: skip
     return AssignOptions(**chosen)
@@ -305,6 +306,7 @@ def _strata_fields(choices: DesignChoices) -> dict[str, Any]:
     by = st.multiselect(
         _say("by"), usual, default=[] if judge else usual, key=f"team.by-{judge is not None}",
         format_func=lambda name: _say(f"by_name.{name}"), placeholder=_say("choose"),
+        select_all=False,
     )  # fmt: skip
     return {
         "stratified": size, "judge": judge, "minimum": minimum, "by": (*by, *(("grade",) if judge else ())),

@@ -235,7 +235,7 @@ def test_import_without_a_name_is_bad_usage(
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "example.org"])
 def test_a_host_that_others_reach_is_refused_while_nobody_has_a_code(workspace: Path, cli: Cli, host: str) -> None:
     assert refused(cli("annotate", "--host", host)) == (
-        f"nobody has an access code, so {host!r} is not served; run: quati-pool assessors add NAME --role lead"
+        f"nobody has an access code, so {host!r} is not served; run: quati-pool annotate --lead NAME"
     )
     # A code that was taken back is none.
     add(cli, "ana")
@@ -281,6 +281,26 @@ def test_a_port_in_use_is_one_line(workspace: Path, cli: Cli) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert str(port) in refused(cli("annotate", "--port", port))
+
+
+def test_the_first_lead_is_made_by_starting_it(workspace: Path, cli: Cli) -> None:
+    """The port is taken, so that it ends; the code is printed before."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        first = cli("annotate", "--lead", "lia", "--port", port)
+        again = cli("annotate", "--lead", "lia", "--port", port)
+    assert CODE.match(first.out)
+    said, *rest = first.err.splitlines()
+    assert said == "the code of lia (lead) is not shown again; sign in with it"
+    assert not [line for line in rest if "nobody has an access code" in line]
+    with AnnotationSession.open(workspace / "pool.yaml") as session:
+        assert sign_in(session, first.out.strip(), "here")[1].role == "lead"
+    assert (again.out, again.err.splitlines()[0]) == ("", "lia is a lead already, and has a code")
+    add(cli, "ana")
+    assert refused(cli("annotate", "--lead", "ana")) == (
+        "ana has a code as an assessor; name somebody else, or revoke it first: quati-pool assessors revoke ana"
+    )
+    assert "choose one word" in refused(cli("annotate", "--lead", "a b"))
 
 
 @pytest.mark.slow

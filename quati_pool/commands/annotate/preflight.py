@@ -29,10 +29,10 @@ def check(config_path: Path, host: str, database: str | None = None) -> list[str
         people = sum(one.revoked_at is None for one in session.people.all())
         if not people and not is_loopback(host):
             raise QuatiPoolError(
-                f"nobody has an access code, so {host!r} is not served; run: quati-pool assessors add NAME --role lead"
+                f"nobody has an access code, so {host!r} is not served; run: quati-pool annotate --lead NAME"
             )
         if not people:
-            notes.append("nobody has an access code yet; run: quati-pool assessors add NAME --role lead")
+            notes.append("nobody has an access code yet; run: quati-pool annotate --lead NAME")
         if not Workspace(session.config.folder).pool.exists():
             notes.append("there is no pool yet, so people can only write questions; run: quati-pool build")
         else:

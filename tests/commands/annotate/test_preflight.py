@@ -15,7 +15,7 @@ from quati_pool.records import State
 from tests.commands.annotate.people_at_work import answer, assigned, collection, text, token
 from tests.commands.judged import pair, repool
 
-NOBODY = "nobody has an access code yet; run: quati-pool assessors add NAME --role lead"
+NOBODY = "nobody has an access code yet; run: quati-pool annotate --lead NAME"
 
 
 def graded(path: Path, first: int) -> int:
