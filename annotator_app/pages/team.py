@@ -131,12 +131,11 @@ def _add_form() -> None:
 
 
 def _add(number: int) -> None:
-    name = str(st.session_state.get(f"team.name{number}") or "").strip()
-    role: Role = st.session_state[f"team.role{number}"]
-
     def step() -> None:
+        name = str(st.session_state.get(f"team.name{number}") or "").strip()
         if not name:
             raise AnswerError("there is no name; write one", "name_empty")
+        role: Role = st.session_state[f"team.role{number}"]
         code = team.add_person(*_asked(), name, role)
         st.session_state[context.NEW_CODE] = (name, code)
         # A new form has new keys, so it is empty.

@@ -15,7 +15,7 @@ from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.judge.judge import judge
 from quati_pool.project.events import Listener
 from quati_pool.store.errors import StoreError
-from tests.annotator_app.opened import shown
+from tests.annotator_app.opened import as_person, shown
 from tests.commands.annotate.disputes import Tokens, disputed
 from tests.commands.annotate.people_at_work import collection, token
 from tests.patience import PATIENCE
@@ -115,6 +115,15 @@ def test_strata_by_a_judges_grade_are_counts_over_all_queries(tmp_path: Path, mo
     strata = [[re.sub("<.*?>", "", cell) for cell in row] for row in rows if row and "grade=" in row[0]]
     assert strata == [[f"grade={grade}", "2", "2", "1.0000"] for grade in range(3)]
     assert "query=" not in text
+
+
+def test_a_code_is_not_kept_while_another_page_is_open(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, tokens = here
+    with as_person(session, tokens.lia, monkeypatch) as app:
+        app.session_state[context.NEW_CODE] = ("ana", "0000-0000-0000-0000")
+        app.run()  # the page for grading
+        assert not app.exception
+        assert context.NEW_CODE not in app.session_state
 
 
 def test_people_are_added_without_a_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,6 +144,11 @@ def test_a_code_is_copied_and_gone_with_the_page(browser: Browser, app: Served) 
             assert code not in page.content()
             code = adds(page, f"bia{code[:4]}")
         page.context.clear_permissions()
+        # Over plain HTTP a browser has no clipboard for scripts.
+        page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+        page.get_by_role("button", name="Copy").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        assert page.evaluate("getSelection().toString()") == code
 
 
 def visits(page: Page, name: str) -> None:

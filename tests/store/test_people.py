@@ -11,6 +11,7 @@ from quati_pool.store.clock import database_now
 from quati_pool.store.database import Store
 from quati_pool.store.designs import Designs
 from quati_pool.store.errors import StoreError
+from quati_pool.store.listing import slots
 from quati_pool.store.people import People, delay
 from quati_pool.store.records import NewSlot, OpenQuery
 from quati_pool.store.schema import sessions, sign_in_failures
@@ -102,6 +103,32 @@ def test_revoking_frees_what_is_held_for_a_time_alone(store: Store, people: Peop
     held = Assignments(store, "pira").held("ana")
     assert held is not None
     assert held.query_id == "q9"
+
+
+def test_a_code_is_replaced_by_who_saw_it_and_ends_sign_ins_alone(store: Store, people: People) -> None:
+    Designs(store, "pira").create(DESIGN, [], [NewSlot("q1", "d1", 1, 1)])
+    (slot,) = claimed(Assignments(store, "pira"), "ana", "q1")
+    people.sign_in("ana", "sha of ana", 3600)
+    people.sign_in("bia", "sha of bia", 3600)
+    assert not people.replace_code("ana", "EFGH", "JKMN", "another")  # bia's
+    assert not people.replace_code("zoe", "ABCD", "JKMN", "another")
+    with pytest.raises(StoreError, match="the new code of ana was taken just now"):
+        people.replace_code("ana", "ABCD", "EFGH", "another")
+    assert people.signed_in("sha of ana") is not None
+    assert people.replace_code("ana", "ABCD", "JKMN", "another")
+    assert not people.replace_code("ana", "ABCD", "PQRS", "a third one")
+    assert people.by_handle("ABCD") is None
+    found = people.by_handle("JKMN")
+    assert found is not None
+    assert (found.name, found.role, found.code_hash) == ("ana", "assessor", "another")
+    assert people.signed_in("sha of ana") is None
+    assert people.signed_in("sha of bia") is not None
+    assert [one.assignment_id for one in slots(store, "pira", "ana")] == [slot.assignment_id]
+    people.revoke("ana")
+    assert people.replace_code("ana", "JKMN", "PQRS", "a third one")
+    restored = people.named("ana")
+    assert restored is not None
+    assert restored.revoked_at is None
 
 
 def test_settings_are_kept_one_by_one(people: People) -> None:
