@@ -180,6 +180,8 @@ def _ask(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
         remarks.ask(turn.session, turn.token, item.query_id, item.doc_id, text, nonce)
     except ConflictError as error:
         return {"notice": str(turn.view.notice(f"conflict_{error.reason}", "warning"))}
+    except ForbiddenError:
+        return {"notice": str(turn.view.notice("not_yours", "warning"))}
     except AnswerError as error:
         return turn.refused(error)
     return {"notice": str(turn.view.notice("asked", "good")), "asking": secrets.token_hex(16)}

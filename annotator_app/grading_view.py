@@ -212,11 +212,13 @@ class GradingView:
 
     def reveal(self, answer: Answer, judge: Reveal) -> Markup:
         """A judge's grade, after the person's own."""
+        graded = answer.status == "ok"
+        own = self._say("reveal_own", grade=self.grade_name(answer.relevance)) if graded else self.stored(answer)
         return html.fill(
             '<div class="card feedback" role="status"><p>{own}</p><p><b>{judge}</b></p>{why}'
             '<p class="quiet">{again}</p></div>',
-            own=self._say("reveal_own", grade=self.answer_name(answer)),
-            judge=self._say("reveal_judge", name=judge.name, grade=self.grade_name(judge.grade)),
+            own=own,
+            judge=self._say("reveal_judge", name=html.one_line(judge.name), grade=self.grade_name(judge.grade)),
             why=html.passage(judge.reasoning, kind="why") if judge.reasoning else Markup(""),
             again=self._say("reveal_again"),
         )
@@ -271,7 +273,7 @@ class GradingView:
 
     def grade_name(self, grade: int | None) -> str:
         name = next((meaning.name for meaning in self.scale if meaning.grade == grade), None)
-        return "–" if grade is None else f"{grade} {name}" if name else str(grade)
+        return "–" if grade is None else html.one_line(f"{grade} {name}") if name else str(grade)
 
     def answer_name(self, answer: Answer) -> str:
         if answer.status == "ok":

@@ -84,7 +84,12 @@
       return stage(view.stage);
     }
     if (view.asking) shown.asking = view.asking;
-    if (!view.stage) return; // the answer was refused, and can be changed; or something else was asked for
+    if (!view.stage) {
+      // The answer was refused, and can be changed; or something else was asked for.
+      if (desk.dataset.stage === "pending") stage(shown.stage);
+      if (!["notice", "asking", "answers"].some((name) => name in view)) say(words.try_again, "warning");
+      return;
+    }
     const another = view.pair !== undefined;
     shown = { ...shown, ...view, since: performance.now() };
     if (another) {
@@ -172,12 +177,13 @@
     undo: () => ask("undo", { nonce: shown.nonce }),
     go_on: () => ask("next", {}),
     highlight: async (value) => {
-      const on = value === "on";
+      const { item, sha } = shown;
+      const reply = await send("highlight", { on: value === "on", item, sha });
+      if (reply === null) return say(words.try_again, "warning");
+      if (reply.stage) return show(reply);
       place("bar").dataset.highlight = value;
       stage(shown.stage);
-      const { item, sha } = shown;
-      const reply = await send("highlight", { on, item, sha });
-      if (!reply?.drawn || shown.item !== item) return;
+      if (!reply.drawn || shown.item !== item) return;
       place("pair-place").innerHTML = reply.drawn;
       evidence.redraw(passage());
     },

@@ -158,7 +158,7 @@ def test_what_cannot_be_judged_is_revealed_too_and_what_is_put_off_is_not(
     at = page.ids
     page.cannot("broken_text")
     assert page.view["stage"] == "reveal"
-    assert "Your grade is stored: Broken text." in page.text
+    assert "Cannot be judged: broken text" in page.text
     assert judge_of(at) in page.text
     assert stored(session, at) == [("unsure", None, "blind")]
 

@@ -153,7 +153,6 @@ def test_an_answer_whose_response_is_lost_is_sent_again_as_the_same(
     assert states(config, "dora") == [("ok", 3), ("ok", 0)]
 
 
-@pytest.mark.xfail(strict=True, reason="grading.js: show() returns at a refusal without leaving the stage pending")
 def test_an_answer_that_waited_and_is_then_refused_can_be_given_otherwise(
     browser: Browser, app: Served, config: Path
 ) -> None:
