@@ -206,7 +206,7 @@ def test_what_is_imported_is_exported_again(workspace: Path, cli: Cli) -> None:
     assert json.loads(done.out)["imported"][0]["written"] == 2
     done = cli("export", "labels", "--labeler", "ana", "--as", "tsv", "-o", "out.tsv")
     assert (done.status, done.out) == (0, "")
-    assert done.err == "wrote out.tsv: 2 labels; 4 pairs have no label by ana yet\n"
+    assert done.err == "wrote out.tsv: 2 labels; 4 pairs were not given\n"
     read = read_label_file(workspace / "out.tsv")
     assert (read.query_id, read.doc_id, read.relevance) == (["q0", "q1"], ["d1", "d0"], [3, 0])
     for arguments in (("import", "ana=out.tsv"), ("labels", "ana")):
