@@ -111,8 +111,9 @@ class OwnLabelsView:
             for meaning in self._grading.scale
         ]
         return html.fill(
-            '<div class="bar" hidden><div class="bar-said" role="status"></div><p class="selected" role="status"></p>'
-            '<div class="grades">{grades}{clear}</div></div>',
+            '<div class="bar" hidden><div class="bar-said" role="status"></div><div class="choices">'
+            '<p class="selected" role="status"></p><div class="grades">{grades}</div><div class="moves">{clear}</div>'
+            "</div></div>",
             grades=html.join(grades),
             clear=html.button("unselect", self._say("clear_selection"), "Esc"),
         )
@@ -121,7 +122,7 @@ class OwnLabelsView:
         return html.fill(
             '<dialog class="confirm" aria-labelledby="confirm"><h2 id="confirm"></h2><p class="quiet">{former}</p>'
             '<ol class="former"></ol><div class="grades">'
-            '<button type="button" class="primary" data-do="confirm" data-value="" autofocus><span>{change}</span>'
+            '<button type="button" class="primary" data-do="confirm" data-value=""><span>{change}</span>'
             '<kbd>Enter</kbd></button><button type="button" data-do="cancel" data-value=""><span>{cancel}</span>'
             "<kbd>Esc</kbd></button></div></dialog>",
             former=self._say("former"),
@@ -262,7 +263,7 @@ class OwnLabelsView:
         if label is None or not label.note:
             return Markup("")
         return html.fill(
-            '<p class="noted"><span class="quiet">{name}</span> {note}</p>',
+            '<div class="noted"><span class="quiet">{name}</span> {note}</div>',
             name=self._say("note"),
             note=html.passage(label.note, kind="note-text"),
         )

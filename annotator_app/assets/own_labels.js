@@ -13,6 +13,8 @@
   let nonce = null; // of the next change of many labels
   let queue = Promise.resolve();
   let lists = 0;
+  let replacing = false;
+  let kept = null; // under which name the state is kept: others may use this tab later
 
   const place = (name) => root.querySelector(`.${name}`);
   const rows = () => [...root.querySelectorAll(".row")];
@@ -27,9 +29,9 @@
   // What is done after what was asked before is done; a change needs the label that the one before has written.
   const then = (work) => (queue = queue.then(work, work));
 
-  function say(where, text) {
+  function say(where, text, kind = "warning") {
     const line = document.createElement("p");
-    line.className = "notice warning";
+    line.className = `notice ${kind}`;
     line.textContent = text;
     where.replaceChildren(line);
     line.scrollIntoView({ block: "nearest" });
@@ -37,14 +39,13 @@
 
   // What survives a reload, for this person in this tab
 
-  const kept = () => `own labels of ${root.parentElement.dataset.person}`;
-  const keep = () => root.isConnected && sessionStorage.setItem(kept(), JSON.stringify(state));
+  const keep = () => root.isConnected && sessionStorage.setItem(kept, JSON.stringify(state));
   function restore() {
     state = { filter: {}, start: 0, query: null, ref: null, row: null };
     try {
-      state = { ...state, ...JSON.parse(sessionStorage.getItem(kept())) };
+      state = { ...state, ...JSON.parse(sessionStorage.getItem(kept)) };
     } catch {
-      sessionStorage.removeItem(kept());
+      sessionStorage.removeItem(kept);
     }
   }
 
@@ -103,7 +104,17 @@
   const open = (query, ref) =>
     then(async () => {
       state.ref = ref;
-      show(await reading("query", { query, filter: state.filter, start: state.start }));
+      const view = await reading("query", { query, filter: state.filter, start: state.start });
+      // What was written and not stored, because the label had changed, is kept.
+      const left = cards().filter(unstored);
+      const written = new Map(left.map((card) => [card.dataset.sha, card.querySelector("textarea").value]));
+      show(view);
+      for (const card of cards()) {
+        const note = card.querySelector("textarea");
+        if (!note || !written.has(card.dataset.sha)) continue;
+        note.value = written.get(card.dataset.sha);
+        card.querySelector(".note").hidden = !unstored(card);
+      }
     });
 
   const back = () =>
@@ -136,6 +147,7 @@
       card.classList.add("current");
       clock = new Clock(root.idle);
     }
+    if (!selected().length) chosen();
     state.ref = card.dataset.ref;
     keep();
     card.focus({ preventScroll: true });
@@ -144,16 +156,18 @@
     card.scrollIntoView({ block: fits ? "nearest" : "start" });
   }
 
-  function chosen() {
+  // The bar: what many labels can be changed to, and what became of it.
+  function chosen(said = "") {
     const count = selected().length;
-    place("bar").hidden = count === 0;
+    place("bar-said").innerHTML = said;
+    place("bar").hidden = count === 0 && said === "";
+    place("choices").hidden = count === 0;
     place("selected").textContent = counted("selected", count);
   }
 
   function select(card, on) {
     const box = card.querySelector("header input");
     if (box) box.checked = on;
-    chosen();
   }
 
   // What the person has said of a card's passage so far, with what they changed in the note and the evidence.
@@ -161,9 +175,14 @@
     const note = card.querySelector("textarea");
     const said = card.answer ?? { status: "ok", relevance: null, reason: null, note: null };
     // A note that was not touched is sent as it is stored: a field changes line ends.
-    const written = note.value === note.unchanged ? said.note : note.value.trim() ? note.value : null;
-    return { ...said, note: written, evidence: card.evidence.spans };
+    const written = unstored(card) ? note.value.trim() && note.value : said.note;
+    return { ...said, note: written || null, evidence: card.evidence.spans };
   }
+
+  const unstored = (card) => {
+    const note = card.querySelector("textarea");
+    return note !== null && note.value !== note.unchanged;
+  };
 
   const text_of = (button) => button?.querySelector("span").textContent ?? "";
   const name_of = (card, value) => {
@@ -174,6 +193,29 @@
 
   // Changes
 
+  const snapshot = (card) => ({
+    note: card.querySelector("textarea")?.value,
+    spans: JSON.stringify(card.evidence.spans),
+  });
+
+  // What was begun on a card while its change was on the way goes on on the one that replaces it.
+  function carry(before, card, focused) {
+    const [was, note] = [before.querySelector("textarea"), card.querySelector("textarea")];
+    if (!was || !note) return;
+    const now = snapshot(before);
+    if (now.note !== before.sent.note) note.value = now.note;
+    card.querySelector(".note").hidden = focused !== was && !unstored(card);
+    if (focused === was) {
+      note.focus({ preventScroll: true });
+      note.setSelectionRange(was.selectionStart, was.selectionEnd);
+    }
+    if (before.evidence.sentence >= 0 || now.spans !== before.sent.spans) {
+      Object.assign(card.evidence, { spans: before.evidence.spans, sentence: before.evidence.sentence });
+      card.evidence.paint();
+    }
+    if (!before.querySelector(".reasons").hidden) acts.cannot(null, null, card);
+  }
+
   // Puts new cards in the place of others; ``said`` is what is said in each, given the card before.
   function replace(found, said) {
     for (const [ref, markup] of Object.entries(found)) {
@@ -182,21 +224,24 @@
       const shell = document.createElement("template");
       shell.innerHTML = markup;
       const card = shell.content.firstElementChild;
-      const was_current = before === current();
+      const [was_current, focused] = [before === current(), document.activeElement];
+      replacing = true; // the field that goes with it is not left
       before.replaceWith(card);
+      replacing = false;
       drawn(card);
+      select(card, before.querySelector("header input:checked") !== null);
       if (was_current) {
         card.classList.add("current");
         clock = new Clock(root.idle);
-        if (!dialog().open && !writing(document.activeElement)) card.focus({ preventScroll: true });
+        if (!dialog().open && !(writing(focused) && focused.isConnected)) card.focus({ preventScroll: true });
       }
+      carry(before, card, focused);
       if (state.ref === ref) state.ref = card.dataset.ref;
       card.former = before.answer;
       card.querySelector(".stored").hidden = false;
       card.querySelector(".stored span").textContent = said(before, card);
       card.querySelector("[data-do=undo]").hidden = !before.answer;
     }
-    chosen();
     keep();
   }
 
@@ -219,6 +264,7 @@
       const card = cards()[number];
       const answer = card && given(card);
       if (!answer) return;
+      card.sent = snapshot(card);
       const { ref, sha, nonce } = card.dataset;
       const step = card.answer ? "change" : "grade";
       const body = { query: state.query, ref, sha, nonce, ...answer, ...spent };
@@ -227,14 +273,14 @@
       if (view.cards && !(ref in view.cards)) return show(await reading("query", { query: state.query }));
       if (view.cards) replace(view.cards, said);
       else {
-        where.innerHTML = view.notice ?? view.pair;
+        where.innerHTML = view.notice ?? view.pair ?? "";
         where.scrollIntoView({ block: "nearest" });
       }
     });
   }
 
   const stored = (before, card) =>
-    before.answer
+    before.answer && before.dataset.name !== card.dataset.name
       ? fill(words.stored, { grade: card.dataset.name, was: before.dataset.name })
       : fill(words.stored_first, { grade: card.dataset.name });
 
@@ -254,6 +300,8 @@
       if (card.evidence.sentence < 0) card.evidence.press();
       return say(said, words.evidence_needed);
     }
+    card.evidence.sentence = -1;
+    card.evidence.paint();
     const given = { reason: null, relevance: null, ...fields };
     if (card.answer && same({ ...draft(card), ...given }, card.answer))
       return say(said, fill(words.same, { grade: name }));
@@ -264,7 +312,7 @@
     const grade = Number(value);
     const some = selected().filter((card) => card.answer.relevance !== grade);
     const name = name_of(selected()[0], value);
-    if (!some.length) return say(place("said"), fill(words.same, { grade: name }));
+    if (!some.length) return say(place("bar-said"), fill(words.same, { grade: name }));
     dialog().querySelector("h2").textContent = counted("confirm", some.length, name);
     dialog().querySelector(".former").replaceChildren(
       ...some.map((card) => {
@@ -275,6 +323,7 @@
     );
     Object.assign(dialog(), { grade, name, numbers: some.map((card) => cards().indexOf(card)) });
     dialog().showModal();
+    dialog().querySelector("[data-do=confirm]").focus(); // the list before it can be scrolled, so it would get the focus
   }
 
   function change_many() {
@@ -284,16 +333,16 @@
     then(async () => {
       const all = cards();
       const some = numbers.map((number) => all[number]);
+      for (const card of some) card.sent = snapshot(card);
       const labels = some.map((card) => [card.dataset.ref, card.dataset.sha]);
       const body = { query: state.query, labels, nonce, status: "ok", relevance: grade, ...spent };
       const view = await persist("/own-labels/change-many", body, () => waiting(place("bar-said"), name));
-      place("bar-said").innerHTML = view.notice ?? view.pair ?? "";
-      if (!view.cards) return;
+      if (!view.cards) return chosen(view.notice ?? view.pair);
       nonce = view.nonce;
       replace(view.cards, stored);
       selected().forEach((card) => select(card, false));
-      say(place("said"), counted("changed", labels.length, name));
-      place("said").firstElementChild.className = "notice good";
+      chosen(" ");
+      say(place("bar-said"), counted("changed", labels.length, name), "good");
     });
   }
 
@@ -328,6 +377,7 @@
         acts.note(null, null, card);
         return say(card.querySelector(".card-said"), words.note_needed);
       }
+      acts.cannot(null, null, card);
       answer(card, { status: "unsure", reason }, text_of(button));
     },
     note: (_, button, card) => {
@@ -340,8 +390,8 @@
       else store_draft(card, words.stored_evidence);
     },
     undo: (_, button, card) => change(cards().indexOf(card), (now) => now.former, card.dataset.name, stored),
-    select_all: () => cards().forEach((card) => select(card, true)),
-    unselect: () => cards().forEach((card) => select(card, false)),
+    select_all: () => (cards().forEach((card) => select(card, true)), chosen()),
+    unselect: () => (cards().forEach((card) => select(card, false)), chosen()),
     many: (value, button) => ask(value, button),
     confirm: change_many,
     cancel: () => dialog().close(),
@@ -360,11 +410,11 @@
   // The field of a note is left: for a grade of the same card, the note goes with it.
   function left(event) {
     const card = event.target.closest("article");
-    if (!card || event.target.tagName !== "TEXTAREA") return;
+    if (replacing || !card || event.target.tagName !== "TEXTAREA") return;
     const to = event.relatedTarget?.closest?.("[data-do=grade], [data-do=because]");
     if (card.contains(to)) return;
     store_draft(card, words.stored_note);
-    if (event.target.value === event.target.unchanged) card.querySelector(".note").hidden = true;
+    if (!unstored(card)) card.querySelector(".note").hidden = true;
   }
 
   function listen() {
@@ -418,14 +468,19 @@
     }
     if (key === " " && card) {
       const box = card.querySelector("header input");
-      if (box) select(card, !box.checked);
-      else say(card.querySelector(".card-said"), words.cannot_select);
+      if (box) {
+        select(card, !box.checked);
+        chosen();
+      } else say(card.querySelector(".card-said"), words.cannot_select);
       return true;
     }
-    if (key === "Escape" && card && !card.querySelector(".reasons")?.hidden) acts.cannot(null, null, card);
+    const reasons = card?.querySelector(".reasons");
+    const asked = reasons && !reasons.hidden;
+    if (key === "Escape" && asked) acts.cannot(null, null, card);
     else if (key === "Escape") acts.unselect();
-    const where = selected().length && /[0-9]/.test(key) ? place("bar") : null;
-    const buttons = [where, card, place("head")].flatMap((part) =>
+    const [bar, head] = [place("bar"), place("head")];
+    const parts = selected().length && !asked ? [bar, card, head] : [card, head, bar];
+    const buttons = parts.flatMap((part) =>
       part ? [...part.querySelectorAll(`button[data-key="${CSS.escape(key)}"]`)] : [],
     );
     const button = buttons.find((one) => !one.closest("[hidden]"));
@@ -459,6 +514,7 @@
     root.innerHTML = '<div class="said"></div>';
     mount.append(root);
     words = JSON.parse(mount.dataset.words);
+    kept = `own labels of ${mount.dataset.person}`;
     restore();
     then(async () => {
       const { filter, start, query } = state;
