@@ -402,6 +402,7 @@
     const button = event.target.closest("button[data-do]");
     if (card && card !== current()) go(card, false);
     clock?.mark();
+    event.target.closest(".head .query")?.classList.toggle("unfolded");
     if (button) acts[button.dataset.do](button.dataset.value, button, card);
     else if (event.target.matches("article header input")) chosen();
     else if (card?.evidence.sentence >= 0) card.evidence.click(event);

@@ -167,15 +167,17 @@ def test_the_web_socket_opens_for_a_session_and_for_a_page_of_this_server_alone(
     assert "external IP" not in app.said()
 
 
-STEPS = ("open", "next", "answer", "second", "undo", "highlight", "ask", "read")
+STEPS = [f"grading/{step}" for step in ("open", "next", "answer", "second", "undo", "highlight", "ask", "read")]
+STEPS += [f"own-labels/{step}" for step in ("open", "list", "query", "change", "change-many", "grade")]
+NOWHERE = ["grading/nowhere", "own-labels/nowhere"]
 
 
-@pytest.mark.parametrize("step", [*STEPS, "nowhere"])
-def test_the_requests_of_the_grading_page_are_for_people_who_are_signed_in_and_are_never_kept(
+@pytest.mark.parametrize("step", [*STEPS, *NOWHERE])
+def test_the_requests_of_pages_are_for_people_who_are_signed_in_and_are_never_kept(
     app: Served, code: str, step: str
 ) -> None:
-    path, held = f"/grading/{step}", cookie(enter(app, code))
-    known = step != "nowhere"
+    path, held = f"/{step}", cookie(enter(app, code))
+    known = step not in NOWHERE
     json = {"Content_Type": "application/json"}
     replies = [
         (ask(app, "POST", path, "{}", **json), 401),
@@ -197,11 +199,11 @@ def test_the_requests_of_the_grading_page_are_for_people_who_are_signed_in_and_a
             assert code not in reply.text
 
 
-@pytest.mark.parametrize("step", [*STEPS, "nowhere"])
-def test_the_grading_pages_requests_are_no_pages(app: Served, code: str, step: str) -> None:
+@pytest.mark.parametrize("step", [*STEPS, *NOWHERE])
+def test_the_requests_of_pages_are_no_pages(app: Served, code: str, step: str) -> None:
     for headers in ({}, {"Cookie": cookie(enter(app, code))}):
         for method in ("GET", "PUT", "DELETE"):
-            reply = ask(app, method, f"/grading/{step}", **headers)
+            reply = ask(app, method, f"/{step}", **headers)
             assert reply.status in ((404, 405) if headers else (303, 401, 404, 405))
             assert "<html" not in reply.text
 
