@@ -51,8 +51,8 @@ def test_the_pace_is_the_median_time_of_first_answers(session: AnnotationSession
     # Sorted 2, 3, 7, 60: the median is 5.
     assert pace(session, ana) == Pace(5.0, 4, 4, NO_PRACTICE)
     newest = own_labels(session, ana).labels[0]
-    ids = (newest.query_id, newest.doc_id, newest.content_sha, newest.seq)
-    change(session, ana, *ids, answer(20, 0, active_seconds=0.1))
+    seen = (newest.query_id, newest.content_sha, newest.seq)
+    change(session, ana, *seen, answer(20, 0, active_seconds=0.1))
     assert pace(session, ana) == Pace(5.0, 4, 4, NO_PRACTICE)
     undo(session, ana)
     # 2, 3, 60.
