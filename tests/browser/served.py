@@ -35,20 +35,20 @@ _idle: dict[Browser, dict[tuple[object, ...], list[BrowserContext]]] = {}
 class Served:
     """``quati-pool annotate`` on a port of its own."""
 
-    def __init__(self, config: Path, log: Path, database: str | None = None) -> None:
+    def __init__(self, config: Path, log: Path, database: str | None = None, *options: str) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
         self.config = config
         self.log = log
-        self._database = database
+        self._options = [*options, *([] if database is None else ["--database", database])]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Returns once it answers; raises with what it said where it does not."""
         command = [sys.executable, "-m", "quati_pool", "annotate", "-c", str(self.config), "--port", str(self.port)]
-        command += [] if self._database is None else ["--database", self._database]
+        command += self._options
         with self.log.open("ab") as said:
             self._process = subprocess.Popen(command, stdout=said, stderr=said, env=dict(os.environ))
         end = time.monotonic() + PATIENCE
@@ -78,9 +78,9 @@ class Served:
 
 
 @contextmanager
-def served(config: Path, database: str | None = None) -> Iterator[Served]:
+def served(config: Path, database: str | None = None, *options: str) -> Iterator[Served]:
     """The app over the workspace of ``config``, a pool.yaml, until the end of the block."""
-    app = Served(config, config.parent / "app.log", database)
+    app = Served(config, config.parent / "app.log", database, *options)
     app.start()
     try:
         yield app
