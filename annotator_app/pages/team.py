@@ -399,8 +399,11 @@ def _known_pairs() -> None:
 
 
 def _paste(number: int, gold: bool) -> None:
+    text = str(st.session_state.get(f"team.rows{number}") or "")
+    if number and not text.strip():
+        return  # the second click of two, which finds the field empty because the first one added its rows
+
     def step() -> _Said:
-        text = str(st.session_state.get(f"team.rows{number}") or "")
         report = team.add_known_pairs(*_asked(), text, gold=gold)
         st.session_state[_ROWS] = number + 1
         said = _say("rows_added", added=report.added, count=report.pairs, total=report.total)
