@@ -43,14 +43,14 @@ NAMES = ["ana", "bia", "caio", "dora"]
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One long query: a long passage and short ones for each of four people."""
+    """One long query: a long passage and short ones for each of five people."""
     folder = tmp_path_factory.mktemp("page") / "small"
     texts = ["Uma frase que se repete muitas vezes. " * 200, "Curta.", "Duas frases. Curtas.", "Outra."]
     rows = [{**pair("q0", f"d{place}", text), "query": LONG_QUERY} for place, text in enumerate(texts)]
     config = collection(folder, rows, annotation={"prompt": "quati-pt", "guidelines": "guidelines.md"})
     (folder / "guidelines.md").write_text(GUIDELINES, encoding="utf-8")
     with AnnotationSession.open(config) as session:
-        assigned(session, [None] * len(NAMES))
+        assigned(session, [None] * (len(NAMES) + 1))
     with served(config) as started:
         yield started
 
@@ -106,8 +106,11 @@ def test_on_a_phone_the_query_and_the_other_buttons_unfold(browser: Browser, app
     with visitor(browser, 390, "light", "en", 844) as (_, record):
         page = record.page
         sign_in(page, app, code_for(app.config, "eva"))
-        # Nothing is left for a fifth person; what is unfolded is the frame's.
-        page.wait_for_selector(".end")
+        question(page)
+        query = page.locator(".query")
+        folded = query.evaluate("element => element.clientHeight")
+        query.tap()
+        assert query.evaluate("element => element.clientHeight") > folded
         assert page.get_by_role("button", name="Guide").count() == 0
         page.get_by_role("button", name="More").tap()
         expect(page.get_by_role("button", name="Guide")).to_be_visible()
