@@ -22,7 +22,6 @@ from quati_pool.commands.annotate import remarks
 from quati_pool.commands.annotate.access import set_preference
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError
 from quati_pool.commands.annotate.grading import next_item, submission
-from quati_pool.commands.annotate.grading.answer import Answer
 from quati_pool.commands.annotate.grading.item import Item
 from quati_pool.commands.annotate.grading.pace import pace as own_pace
 from quati_pool.commands.annotate.session import AnnotationSession
@@ -93,11 +92,13 @@ class _Turn(steps.Turn):
         if known:
             training = next((one for one in self.session.training.all() if one.training_id == number), None)
             if training is not None:
-                return _item("gold" if training.gold else "training", number, training.query_id, training.doc_id, sha)
+                return steps.item_of(
+                    "gold" if training.gold else "training", number, training.query_id, training.doc_id, sha
+                )
         else:
             slot = self.session.assignments.slot(number)
             if slot is not None:
-                return _item(slot.phase, number, slot.query_id, slot.doc_id, sha)
+                return steps.item_of(slot.phase, number, slot.query_id, slot.doc_id, sha)
         raise ConflictError("gone", "there is no such pair to grade any more; go on with the next one")
 
 
@@ -115,7 +116,7 @@ def _next(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _answer(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
-    answer = _answer_of(turn, data)
+    answer = steps.answer_of(data, highlighted=turn.highlight)
     view = turn.view
     try:
         outcome = submission.submit(turn.session, turn.token, turn.item(data), answer)
@@ -137,7 +138,7 @@ def _answer(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _second(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
-    answer = _answer_of(turn, data)
+    answer = steps.answer_of(data, highlighted=turn.highlight)
     try:
         submission.second_label(turn.session, turn.token, turn.item(data), answer)
     except ConflictError as error:
@@ -210,34 +211,3 @@ _STEPS: dict[str, steps.Step[_Turn]] = {
 def _reference(item: Item) -> str:
     """How the page refers to an item; neither the passage's id nor, at a glance, why it is asked is part of it."""
     return f"p{2 * (item.training_id or 0) + 1}" if item.assignment_id is None else f"p{2 * item.assignment_id}"
-
-
-def _item(kind: Any, number: int, query_id: str, doc_id: str, sha: str) -> Item:
-    training = kind in ("training", "gold")
-    return Item(
-        kind=kind,
-        assignment_id=None if training else number,
-        training_id=number if training else None,
-        query_id=query_id,
-        doc_id=doc_id,
-        content_sha=sha,
-        query="",
-        narrative=None,
-        text="",
-        shown_at=0.0,
-    )
-
-
-def _answer_of(turn: _Turn, data: Mapping[str, Any]) -> Answer:
-    """The answer in a request, with whatever it holds: ``submission`` checks each field."""
-    return Answer(
-        status=data.get("status"),  # type: ignore[arg-type]
-        relevance=data.get("relevance"),
-        reason=data.get("reason"),
-        note=data.get("note"),
-        nonce=data.get("nonce"),  # type: ignore[arg-type]
-        active_seconds=data.get("active", 0.0),
-        elapsed_seconds=data.get("elapsed", 0.0),
-        highlighted=turn.highlight,
-        evidence=steps.spans_of(data.get("evidence")),
-    )

@@ -1,4 +1,4 @@
-"""The guide that lies beside every pair: what the grades mean, with examples, and the collection's guidelines."""
+"""The guide next to every pair: what the grades mean, with examples, and the collection's guidelines."""
 
 from __future__ import annotations
 

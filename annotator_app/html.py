@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from quati_pool.annotation.highlight import Span
 from quati_pool.annotation.unicode_display import visible
 
+_LONGEST_LINE = 90
 # All ASCII punctuation: Markdown syntax, Streamlit's :icons: and [colours], and LaTeX's dollar signs.
 _SPECIAL = re.compile(r"([!-/:-@\[-`{-~])")
 
@@ -73,6 +74,12 @@ def marked(raw: str, spans: Sequence[Span] = ()) -> Markup:
 def one_line(raw: str) -> str:
     """``raw`` on one line, with each hidden character as a visible mark; for where there can be no elements."""
     return " ".join("".join(part.shown for part in visible(raw)).split())
+
+
+def short_line(raw: str) -> str:
+    """``raw`` on one line, cut if it is long: for a widget's options, which are not Markdown, and for sentences."""
+    shown = one_line(raw)
+    return shown if len(shown) <= _LONGEST_LINE else shown[: _LONGEST_LINE - 1] + "…"
 
 
 def label(raw: str) -> str:

@@ -19,7 +19,6 @@ from annotator_app import steps
 from annotator_app.own_labels_view import UNSURE, OwnLabelsView
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError
 from quati_pool.commands.annotate.grading import changes, submission
-from quati_pool.commands.annotate.grading.answer import Answer
 from quati_pool.commands.annotate.grading.item import Item
 from quati_pool.commands.annotate.grading.training import unanswered_training
 from quati_pool.commands.annotate.own_labels import OwnFilter, OwnPassage, OwnQuery, own_labels, own_query
@@ -125,7 +124,7 @@ def _change(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
     try:
         number = _number(ref, "l")
         sha: Any = data.get("sha")
-        seq = changes.change(turn.session, turn.token, query_id, sha, number, _answer_of(data))
+        seq = changes.change(turn.session, turn.token, query_id, sha, number, steps.answer_of(data))
         return turn.cards(query_id, {ref: ("l", seq)})
     except ConflictError:
         return {"notice": str(turn.view.conflict())}
@@ -142,7 +141,7 @@ def _change_many(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(labels, list) or not all(isinstance(one, list) and len(one) == 2 for one in labels):
             raise AnswerError("there is nothing to change; choose labels")
         seen = [(sha, _number(ref, "l")) for ref, sha in labels]
-        seqs = changes.change_many(turn.session, turn.token, query_id, seen, _answer_of(data))
+        seqs = changes.change_many(turn.session, turn.token, query_id, seen, steps.answer_of(data))
         refs = {f"l{number}": ("l", seq) for (_, number), seq in zip(seen, seqs, strict=True)}
         return {**turn.cards(query_id, refs), "nonce": secrets.token_hex(16)}
     except ConflictError as error:
@@ -164,7 +163,9 @@ def _grade(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
         why = turn.why_not()
         if why is not None:
             return {"notice": str(turn.view.notice(turn.voice.say(why)))}
-        outcome = submission.submit(turn.session, turn.token, _item(turn, number, data.get("sha")), _answer_of(data))
+        outcome = submission.submit(
+            turn.session, turn.token, _item(turn, number, data.get("sha")), steps.answer_of(data)
+        )
         return turn.cards(query_id, {ref: ("l", outcome.seq)})
     except ConflictError:
         return {"notice": str(turn.view.conflict())}
@@ -215,29 +216,4 @@ def _item(turn: _Turn, number: int, sha: object) -> Item:
     slot = turn.session.assignments.slot(number)
     if slot is None or slot.phase != "blind":
         raise ConflictError("gone", "there is no such pair to grade any more; reload the page")
-    return Item(
-        kind="blind",
-        assignment_id=number,
-        training_id=None,
-        query_id=slot.query_id,
-        doc_id=slot.doc_id,
-        content_sha=str(sha),
-        query="",
-        narrative=None,
-        text="",
-        shown_at=0.0,
-    )
-
-
-def _answer_of(data: Mapping[str, Any]) -> Answer:
-    """The answer in a request, with whatever it holds: the commands check each field."""
-    return Answer(
-        status=data.get("status"),  # type: ignore[arg-type]
-        relevance=data.get("relevance"),
-        reason=data.get("reason"),
-        note=data.get("note"),
-        nonce=data.get("nonce"),  # type: ignore[arg-type]
-        active_seconds=data.get("active", 0.0),
-        elapsed_seconds=data.get("elapsed", 0.0),
-        evidence=steps.spans_of(data.get("evidence")),
-    )
+    return steps.item_of("blind", number, slot.query_id, slot.doc_id, str(sha))

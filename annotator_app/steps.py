@@ -20,6 +20,8 @@ from annotator_app.context import COOKIE
 from annotator_app.sign_in import same_origin
 from quati_pool.annotation.highlight import Span
 from quati_pool.commands.annotate.errors import SignedOutError
+from quati_pool.commands.annotate.grading.answer import Answer
+from quati_pool.commands.annotate.grading.item import Item, ItemKind
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import StoreError
@@ -83,6 +85,38 @@ def routes(
         return Route(f"/{folder}/{name}", answer, methods=["POST"])
 
     return [route(name, step) for name, step in steps.items()]
+
+
+def answer_of(data: Mapping[str, Any], *, highlighted: bool = False) -> Answer:
+    """The answer in a request, with whatever it holds: the commands check each field."""
+    return Answer(
+        status=data.get("status"),  # type: ignore[arg-type]
+        relevance=data.get("relevance"),
+        reason=data.get("reason"),
+        note=data.get("note"),
+        nonce=data.get("nonce"),  # type: ignore[arg-type]
+        active_seconds=data.get("active", 0.0),
+        elapsed_seconds=data.get("elapsed", 0.0),
+        highlighted=highlighted,
+        evidence=spans_of(data.get("evidence")),
+    )
+
+
+def item_of(kind: ItemKind, number: int, query_id: str, doc_id: str, sha: str) -> Item:
+    """An item with nothing but what identifies it, to be sent back; ``number`` is its training_id or assignment_id."""
+    training = kind in ("training", "gold")
+    return Item(
+        kind=kind,
+        assignment_id=None if training else number,
+        training_id=number if training else None,
+        query_id=query_id,
+        doc_id=doc_id,
+        content_sha=sha,
+        query="",
+        narrative=None,
+        text="",
+        shown_at=0.0,
+    )
 
 
 def text_of(data: Mapping[str, Any], name: str) -> str | None:

@@ -1,14 +1,11 @@
-// Additions to Streamlit's page: a key that is held down counts once, the note's field gets the focus when it is
-// opened, a new passage is scrolled to its top, a button copies what is before it, a page whose connection was refused
-// because its sign-in has ended redirects to the sign-in page, one whose server does not respond says so, and the
-// document's language is the page's.
+// Additions to Streamlit's page: a key that is held down counts once, a button copies what is before it, a page whose
+// connection was refused because its sign-in has ended redirects to the sign-in page, one whose server does not respond
+// says so, and the document's language is the page's.
 "use strict";
 // Streamlit's page need not search for its base path: the app is at the root.
 window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
 (() => {
-  const writing = (target) =>
-    target instanceof HTMLElement &&
-    (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+  const { writing } = component;
 
   document.addEventListener(
     "keydown",
@@ -16,12 +13,6 @@ window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
       if (writing(event.target)) {
         if (event.key === "Escape") event.target.blur();
         return;
-      }
-      const note = event.key === "n" && document.querySelector(".st-key-note textarea");
-      if (note) {
-        note.focus();
-        event.preventDefault();
-        event.stopImmediatePropagation();
       }
       if (event.repeat && event.key.length === 1) event.stopImmediatePropagation();
     },
@@ -87,18 +78,8 @@ window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
     }
   };
 
-  let shown = null;
-  let noting = false;
   new MutationObserver(() => {
-    const item = document.querySelector("[data-item]")?.dataset.item ?? null;
-    if (item !== null && item !== shown) {
-      if (shown !== null) document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
-      shown = item;
-    }
-    const note = document.querySelector(".st-key-note textarea");
-    if (note && !noting) note.focus();
-    noting = note !== null;
     const language = document.querySelector("#frame")?.dataset.language;
     if (language) document.documentElement.lang = language;
-  }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-item", "data-language"] });
+  }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-language"] });
 })();

@@ -40,8 +40,7 @@
     "keydown",
     (event) => {
       const target = event.target;
-      const writing = target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
-      if (!dispute() || writing || event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1) return;
+      if (!dispute() || component.writing(target) || event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1) return;
       if (under_way()) return stop(event);
       const key = event.key.toLowerCase();
       if (target.closest?.("[data-testid=stPopoverBody]")) {

@@ -15,7 +15,6 @@ from annotator_app.labels_table import LabelRow, grade_name, labels_table
 from annotator_app.words import Voice
 from quati_pool.annotation.codes import new_token
 from quati_pool.annotation.evidence import merged
-from quati_pool.annotation.unicode_display import visible
 from quati_pool.commands.annotate.annotation_pair import Ids
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.review import blinding, decisions, disagreements, training_pairs
@@ -32,7 +31,6 @@ _LAST = "review.last"
 _DRAWN = "review.drawn"
 _SAID = "review.said"
 _NONCES = "review.nonces"
-_LONGEST_OPTION = 90
 
 _all_drafts: WeakKeyDictionary[AnnotationSession, dict[str, dict[Ids, str]]] = WeakKeyDictionary()
 
@@ -110,7 +108,7 @@ def _where(found: Review, wanted: Filter) -> None:
     key = "nothing" if not total else "all_decided" if not undecided else "progress"
     place = context.number(found.place)
     parts = [html.fill("<b>{text}</b>", text=_say(key, place=place, total=total, undecided=undecided))]
-    parts += [html.text(_plain(one)) for one in chosen if one]
+    parts += [html.text(html.short_line(one)) for one in chosen if one]
     last = st.session_state.get(_LAST)
     stored = html.fill('<span class="stored">{said}</span>', said=html.text(last.said)) if last else Markup("")
     html.draw(
@@ -135,7 +133,7 @@ def _choices(found: Review, wanted: Filter) -> None:
 
     def named(query_id: str) -> str:
         one = queries[query_id]
-        return _plain(
+        return html.short_line(
             _say("query_option", query_id=query_id, query=one.query, pairs=one.pairs, undecided=one.undecided)
         )
 
@@ -144,7 +142,7 @@ def _choices(found: Review, wanted: Filter) -> None:
         key="review.query", on_change=_go, args=(None,),
     )  # fmt: skip
     st.selectbox(
-        _say("assessor"), found.assessors, index=None, format_func=_plain, placeholder=_say("anyone"),
+        _say("assessor"), found.assessors, index=None, format_func=html.short_line, placeholder=_say("anyone"),
         key="review.assessor", on_change=_go, args=(None,),
     )  # fmt: skip
     st.selectbox(
@@ -298,8 +296,8 @@ def _decision(row: DisputedPair) -> None:
     if row.decision is None:
         return
     by, grade = row.decision.by, grade_name(row.decision.relevance, None)
-    said = _say("decided_revealed" if row.decision.revealed else "decided", by=_plain(by), grade=grade)
-    comment = html.text(_plain(row.decision.comment or ""))
+    said = _say("decided_revealed" if row.decision.revealed else "decided", by=html.short_line(by), grade=grade)
+    comment = html.text(html.short_line(row.decision.comment or ""))
     html.draw(html.fill('<p class="decided">{said} <span>{comment}</span></p>', said=said, comment=comment))
 
 
@@ -379,7 +377,11 @@ def _stored_comment(row: DisputedPair) -> str:
 def _keep(row: DisputedPair, seq: int, grade: str, comment: str) -> None:
     """Remembers what was stored, to be said on the next dispute's page; its comment is no draft any more."""
     _drafts().pop(row.ids, None)
-    said = _say("stored_comment", grade=grade, comment=_plain(comment)) if comment else _say("stored", grade=grade)
+    said = (
+        _say("stored_comment", grade=grade, comment=html.short_line(comment))
+        if comment
+        else _say("stored", grade=grade)
+    )
     st.session_state[_LAST] = _Stored(row.ids, row.content_sha, seq, comment, said)
 
 
@@ -451,9 +453,3 @@ def _nonce(what: str, last: int | None) -> str:
     nonces = st.session_state.setdefault(_NONCES, {})
     found: str = nonces.setdefault((what, last), new_token())
     return found
-
-
-def _plain(text: str) -> str:
-    """An untrusted text for a widget's options, which are not Markdown: on one line, with hidden characters shown."""
-    shown = " ".join("".join(part.shown for part in visible(text)).split())
-    return shown if len(shown) <= _LONGEST_OPTION else shown[: _LONGEST_OPTION - 1] + "…"

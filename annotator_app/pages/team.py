@@ -38,7 +38,6 @@ _ROWS = "team.rows"
 _ROLES = ("assessor", "lead")
 _METHODS = ("all", "random", "stratified", "queries")
 _STRATA = 40
-_LONGEST_OPTION = 90
 
 
 def page() -> None:
@@ -149,7 +148,12 @@ def _of_somebody(found: Sequence[ListedAssessor]) -> None:
     with st.container(border=True):
         html.draw(html.fill("<b>{text}</b>", text=_say("of_somebody")))
         name = st.selectbox(
-            _say("person"), list(people), index=None, format_func=_option, placeholder=_say("choose"), key="team.person"
+            _say("person"),
+            list(people),
+            index=None,
+            format_func=html.short_line,
+            placeholder=_say("choose"),
+            key="team.person",
         )
         one = people.get(name or "")
         if one is None:
@@ -157,14 +161,14 @@ def _of_somebody(found: Sequence[ListedAssessor]) -> None:
         with st.container(horizontal=True):
             if one.name != context.person().name:
                 with st.popover(_say("replace"), key=f"team.replace-{one.handle}"):
-                    html.draw(html.fill("<p>{text}</p>", text=_say("replace_sure", name=_option(one.name))))
+                    html.draw(html.fill("<p>{text}</p>", text=_say("replace_sure", name=html.short_line(one.name))))
                     st.button(
                         _say("replace_button"), key=f"team.replace-{one.handle}-sure", type="primary",
                         on_click=_replace, args=(one,),
                     )  # fmt: skip
             if one.has_code:
                 with st.popover(_say("revoke"), key=f"team.revoke-{one.handle}"):
-                    html.draw(html.fill("<p>{text}</p>", text=_say("revoke_sure", name=_option(one.name))))
+                    html.draw(html.fill("<p>{text}</p>", text=_say("revoke_sure", name=html.short_line(one.name))))
                     release = st.checkbox(
                         _say("release"), value=True, key=f"team.release-{one.handle}", help=_say("release_help")
                     )
@@ -256,7 +260,7 @@ def _options(choices: DesignChoices) -> AssignOptions:
         chosen["queries"] = tuple(
             st.multiselect(
                 _say("queries"), list(texts), key="team.queries", placeholder=_say("choose"),
-                format_func=lambda query_id: f"{html.one_line(query_id)} · {_option(texts[query_id])}",
+                format_func=lambda query_id: f"{html.one_line(query_id)} · {html.short_line(texts[query_id])}",
                 select_all=False,
             )
         )  # fmt: skip
@@ -273,7 +277,7 @@ def _options(choices: DesignChoices) -> AssignOptions:
         )
     chosen["to"] = tuple(
         st.multiselect(
-            _say("to"), choices.people, key="team.to", format_func=_option, placeholder=_say("anyone"),
+            _say("to"), choices.people, key="team.to", format_func=html.short_line, placeholder=_say("anyone"),
             help=_say("to_help"), select_all=False,
         )
     )  # fmt: skip
@@ -296,7 +300,12 @@ def _strata_fields(choices: DesignChoices) -> dict[str, Any]:
         size = _size(choices)
     with middle:
         judge = st.selectbox(
-            _say("judge"), choices.judges, index=None, key="team.judge", format_func=_option, placeholder=_say("nobody")
+            _say("judge"),
+            choices.judges,
+            index=None,
+            key="team.judge",
+            format_func=html.short_line,
+            placeholder=_say("nobody"),
         )
     with right:
         minimum = st.number_input(_say("minimum"), 0, value=1, key="team.minimum", help=_say("minimum_help"))
@@ -401,7 +410,8 @@ def _known_pairs() -> None:
 def _paste(number: int, gold: bool) -> None:
     text = str(st.session_state.get(f"team.rows{number}") or "")
     if number and not text.strip():
-        return  # the second click of two, which finds the field empty because the first one added its rows
+        # The second click of two, which finds the field empty because the first one added its rows: the same press.
+        number -= 1
 
     def step() -> _Said:
         report = team.add_known_pairs(*_asked(), text, gold=gold)
@@ -450,9 +460,3 @@ def _refusal(error: QuatiPoolError) -> str:
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Markup | str]], words: int, note: str = "") -> None:
     html.draw(figures_table([_say(f"column.{name}") for name in columns], rows, words, note=note))
-
-
-def _option(text: str) -> str:
-    """An untrusted text for a widget's options."""
-    shown = html.one_line(text)
-    return shown if len(shown) <= _LONGEST_OPTION else shown[: _LONGEST_OPTION - 1] + "…"

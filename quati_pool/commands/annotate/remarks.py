@@ -1,7 +1,7 @@
 """What people ask the leads about a pair, and the answers.
 
-Whoever asks sees the leads' answers as one voice, and nobody else's questions; nothing of labels, judges or systems is
-part of a conversation but what a lead writes there.
+A person who asks sees the leads' answers as one voice, and nobody else's questions; nothing of labels, judges or
+systems is part of a conversation but what a lead writes there.
 """
 
 from __future__ import annotations

@@ -18,6 +18,9 @@ from quati_pool.store.records import CurrentLabel, Slot, Training
 _START = 200
 
 
+ItemKind = Literal["training", "gold", "blind", "repeat"]
+
+
 @dataclass(frozen=True, slots=True)
 class SimilarPassage:
     """A passage of the same query with nearly the same text as the one shown. ``grade`` is this person's grade, None
@@ -35,7 +38,7 @@ class Item:
     are not to see that a pair is ``gold`` or a ``repeat``. ``shown_at`` is in seconds since 1970, ``skips`` counts how
     often this person put it off."""
 
-    kind: Literal["training", "gold", "blind", "repeat"]
+    kind: ItemKind
     assignment_id: int | None
     training_id: int | None
     query_id: str
