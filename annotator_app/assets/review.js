@@ -28,10 +28,10 @@
     );
 
   new MutationObserver(() => {
-    const found = dispute()?.dataset.dispute ?? null;
-    if (found === shown) return;
+    const found = dispute()?.dataset.dispute;
+    // While the page is drawn again it can be without a dispute for a moment.
+    if (!found || found === shown) return;
     [shown, since] = [found, performance.now()];
-    if (found === null) return;
     say_early(false);
     document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
   }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-dispute"] });

@@ -29,6 +29,7 @@ _AT = "review.at"
 _ADVANCE = "review.advance"
 _LAST = "review.last"
 _DRAWN = "review.drawn"
+_CHANGED = "review.changed"
 _SAID = "review.said"
 _NONCES = "review.nonces"
 
@@ -62,13 +63,16 @@ def _review() -> None:
         state[_AT], state[_ADVANCE] = found.pair and found.pair.ids, False
         with st.container(horizontal=True, key="where", vertical_alignment="center"):
             _where(found, wanted)
-        said = state.pop(_SAID, None)
-        if said is not None:
-            error_notices.notice(*said)
+        # Where there may be nothing, a place is kept: a browser would otherwise make all that follows again.
+        with st.empty():
+            said = state.pop(_SAID, None)
+            if said is not None:
+                error_notices.notice(*said)
         if found.pair is not None:
             left, right = st.columns([0.68, 0.32], gap="large")
             with left:
-                _pair(found.pair)
+                with st.container(key="pair"):
+                    _pair(found.pair)
                 with st.container(key="bar"):
                     _bar(found.pair)
             with right:
@@ -185,11 +189,12 @@ def _pair(row: DisputedPair) -> None:
     st.session_state[_DRAWN] = st.session_state.get(_DRAWN, 0) + 1
     html.draw(
         html.fill(
-            '<section class="pair" data-dispute="{key}" data-drawn="{drawn}"{spoken}>'
+            '<section class="pair" data-dispute="{key}.{changed}" data-drawn="{drawn}"{spoken}>'
             '<h2 class="query unfolded">{query}</h2>{narrative}'
             '<p class="quiet ids" lang="{language}"><span class="badge">{head}</span> {query_id} · {doc_id} · '
             '<a class="go" href="{address}" target="_blank">{explorer}</a></p>{text}</section>',
             key=_key(row.ids),
+            changed=st.session_state.get(_CHANGED, 0),  # what somebody else changed is to be read before the next press
             drawn=st.session_state[_DRAWN],
             spoken=html.fill(' lang="{language}"', language=prompt.language) if prompt else Markup(""),
             query=html.text(row.query),
@@ -216,8 +221,8 @@ def _pair(row: DisputedPair) -> None:
 def _bar(row: DisputedPair) -> None:
     """The decision: the comment first, then the buttons with their keys."""
     key = _key(row.ids)
-    html.draw(html.fill('<p class="notice warning" role="status" id="early" hidden>{text}</p>', text=_say("too_quick")))
-    _decision(row)
+    early = html.fill('<p class="notice warning" role="status" id="early" hidden>{text}</p>', text=_say("too_quick"))
+    html.draw(early + _decided(row))
     with st.container(key="comment"):
         _comment(row, key)
     with st.container(horizontal=True, key="decide"):
@@ -292,13 +297,13 @@ def _of_judge(one: JudgesLabel) -> LabelRow:
     return LabelRow(one.name, one.kind, grade, None, [], one.rationales, one.thoughts)
 
 
-def _decision(row: DisputedPair) -> None:
+def _decided(row: DisputedPair) -> Markup:
     if row.decision is None:
-        return
+        return Markup("")
     by, grade = row.decision.by, grade_name(row.decision.relevance, None)
     said = _say("decided_revealed" if row.decision.revealed else "decided", by=html.short_line(by), grade=grade)
     comment = html.text(html.short_line(row.decision.comment or ""))
-    html.draw(html.fill('<p class="decided">{said} <span>{comment}</span></p>', said=said, comment=comment))
+    return html.fill('<p class="decided">{said} <span>{comment}</span></p>', said=said, comment=comment)
 
 
 def _training(row: DisputedPair, key: str) -> None:
@@ -439,6 +444,7 @@ def _tried(step: Callable[[], _Result]) -> _Result | None:
         # The page reports this itself when it is drawn next.
         return None
     except ConflictError as error:
+        st.session_state[_CHANGED] = st.session_state.get(_CHANGED, 0) + 1
         said = _say(f"conflict_{error.reason}") if error.reason in ("changed", "gone") else str(error)
     except StoreError:
         said = _say("not_stored")
