@@ -47,7 +47,7 @@ class _Turn(steps.Turn):
     def next(self, notice: Markup | None = None, stored: str | None = None) -> dict[str, Any]:
         """What to grade now, and what to say above it."""
         item = next_item.next_item(self.session, self.token)
-        done = next_item.progress(self.session, self.token)
+        done = next_item.progress(self.session, self.token, item)
         pace = own_pace(self.session, self.token, self.offset)
         shown: dict[str, Any] = {
             "stage": "end" if item is None else "ask",

@@ -3,6 +3,7 @@ drawn by hash, so that it cannot be foreseen but is the same after a reload and 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from quati_pool.annotation.hashing import hashes, places
@@ -23,8 +24,25 @@ def block_due(check: Check, seed: int, name: str, answers: int, size: int) -> in
     if answers < 0:
         return None
     block, place = divmod(answers, size)
+    return block + 1 if place >= _place(check, seed, name, block, size) else None
+
+
+def blocks_due(
+    check: Check, seed: int, name: str, answers: int, total: int, size: int, given: Collection[int] = ()
+) -> int:
+    """In how many blocks, but those ``given``, a check is or gets due for a person with this many ``answers`` before
+    they have ``total``: as ``block_due`` says for the last time with ``total - 1``."""
+    if total <= max(answers, 0):
+        return 0
+    first, (last, place) = max(answers, 0) // size, divmod(total - 1, size)
+    end = last + (place >= _place(check, seed, name, last, size))
+    return max(end - first, 0) - sum(first < block <= end for block in given)
+
+
+def _place(check: Check, seed: int, name: str, block: int, size: int) -> int:
+    """After how many answers of a block, numbered from 0, its check is due."""
     [drawn] = hashes(f"{check} position", seed, [name], [str(block)])
-    return block + 1 if place >= int(drawn) % size else None
+    return int(drawn) % size
 
 
 def drawn_order(check: Check, seed: int, name: str, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -81,7 +81,8 @@ def export_qrels(
 ) -> None:
     """Write one labeler's grades as TREC qrels.
 
-    Refused while a pair has failed or was never asked: a missing grade would read as not relevant.
+    Refused while a pair has failed, was never asked or is a tie that no lead has decided: a missing grade would read
+    as not relevant. Pairs that people were not given are no part of people's qrels.
     """
     from quati_pool.commands.export.qrels import export_qrels as step
 

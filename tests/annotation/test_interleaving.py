@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.annotation.interleaving import block_due, block_size, drawn_order
+from quati_pool.annotation.interleaving import block_due, block_size, blocks_due, drawn_order
 
 PAIRS = [(f"q{number % 5}", f"d{number}") for number in range(30)]
 
@@ -30,6 +30,12 @@ def test_each_block_has_one_position_from_which_on_its_check_is_due(size: int, n
         first = found.index(block + 1)
         assert found == [None] * first + [block + 1] * (size - first)
     assert block_due("gold", seed, name, -1, size) is None
+
+
+@given(st.integers(1, 12), st.integers(-12, 60), st.integers(-3, 60), st.sets(st.integers(1, 8)))
+def test_what_is_still_due_is_what_comes_due_one_by_one(size: int, answers: int, total: int, given: set[int]) -> None:
+    one_by_one = {block_due("gold", 7, "ana", so_far, size) for so_far in range(answers, total)} - {None} - given
+    assert blocks_due("gold", 7, "ana", answers, total, size, given) == len(one_by_one)
 
 
 def test_positions_are_as_likely_and_differ_between_people_seeds_and_checks() -> None:

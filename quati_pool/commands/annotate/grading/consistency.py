@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from quati_pool.annotation.interleaving import block_due, block_size, drawn_order
+from quati_pool.annotation.interleaving import block_due, block_size, blocks_due, drawn_order
 from quati_pool.commands.annotate.annotation_pair import Ids, label_sha
 from quati_pool.commands.annotate.grading.item import blind_labels
 from quati_pool.commands.annotate.grading.training import ANSWERED
@@ -85,10 +85,13 @@ class Golds(NamedTuple):
         return frozenset((row.query_id, row.doc_id) for row in self.labels if row.status in ANSWERED)
 
     @property
+    def as_gold(self) -> list[CurrentLabel]:
+        """The last labels that they gave to one as a gold pair, and did not retract."""
+        return [row for row in self.labels if "block" in row.extra and row.status is not State.retracted]
+
+    @property
     def last(self) -> CurrentLabel | None:
-        """The last label that they gave to one as a gold pair, and did not retract."""
-        given = [row for row in self.labels if "block" in row.extra and row.status is not State.retracted]
-        return given[-1] if given else None
+        return self.as_gold[-1] if self.as_gold else None
 
 
 def golds_for(session: AnnotationSession, person: Person, training: Sequence[Training]) -> Golds:
@@ -106,11 +109,9 @@ def due_gold(session: AnnotationSession, person: Person, golds: Golds) -> Traini
         return None
     of = (session.store, session.config.name, person.name)
     block = block_due("gold", seed, person.name, answers(*of), block_size(rate))
-    given = {row.extra.get("block") for row in golds.labels if row.status is not State.retracted}
-    if block is None or block in given:
+    if block is None or block in {row.extra["block"] for row in golds.as_gold}:
         return None
-    pool, own, answered = session.pool_view, own_slots(*of), golds.answered
-    left = [ids for ids in golds.pairs if ids in pool and ids not in own and ids not in answered]
+    left = _golds_left(session, person, golds)
     # One that was undone comes first, those that were put off last.
     rank = {State.retracted: 0, State.skipped: 2}
     ranks = {(row.query_id, row.doc_id): rank.get(row.status, 1) for row in golds.labels}
@@ -118,7 +119,49 @@ def due_gold(session: AnnotationSession, person: Person, golds: Golds) -> Traini
     return golds.pairs[order[0]] if order else None
 
 
+def _golds_left(session: AnnotationSession, person: Person, golds: Golds) -> list[Ids]:
+    """The gold pairs that a person can still be given."""
+    pool, answered = session.pool_view, golds.answered
+    own = own_slots(session.store, session.config.name, person.name)
+    return [ids for ids in golds.pairs if ids in pool and ids not in own and ids not in answered]
+
+
 def gold_block(session: AnnotationSession, person: Person) -> int:
     """The number of the block that a person is in, from 1, which the label of a gold pair records."""
     size = block_size(session.config.annotation.gold or 1)
     return answers(session.store, session.config.name, person.name) // size + 1
+
+
+# Progress
+
+
+class ChecksCount(NamedTuple):
+    """How many repeats and gold pairs a person answered (``done``) and is still to answer (``left``); those of the
+    gold pairs that they put off are among these."""
+
+    done: int
+    left: int
+    golds_put_off: int
+
+
+def count_checks(
+    session: AnnotationSession, person: Person, golds: Golds, repeats: Sequence[Slot], own_done: int, own_total: int
+) -> ChecksCount:
+    """The counts for a person who answered ``own_done`` of the ``own_total`` pairs that they are given otherwise, and
+    got these ``repeats``. Checks that are still to come are counted too, so that no total grows when one does."""
+    rates, seed, name = session.config.annotation, session.config.seed, person.name
+    given = golds.as_gold
+    put_off = [row for row in given if row.status is State.skipped] if own_done < own_total else []
+    left = sum(slot.state == "open" for slot in repeats)
+    if rates.repeats:
+        size, got = block_size(rates.repeats), [slot.replicate for slot in repeats]
+        left += blocks_due("repeats", seed, name, own_done - GAP - 1, own_total - GAP - 1, size, got)
+    if rates.gold and golds.pairs:
+        size, got = block_size(rates.gold), [row.extra["block"] for row in given]
+        due = blocks_due("gold", seed, name, own_done, own_total, size, got) + len(put_off)
+        left += min(due, len(_golds_left(session, person, golds))) if due else 0
+    return ChecksCount(
+        done=sum(slot.state == "done" for slot in repeats) + sum(row.status in ANSWERED for row in given),
+        left=left,
+        golds_put_off=len(put_off),
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from quati_pool.annotation.presentation_order import first_query, shuffled
 from quati_pool.commands.annotate.annotation_pair import Ids
-from quati_pool.commands.annotate.grading.consistency import bring_repeat, due_gold, golds_for
+from quati_pool.commands.annotate.grading.consistency import bring_repeat, count_checks, due_gold, golds_for
 from quati_pool.commands.annotate.grading.item import Item, slot_item, training_item
 from quati_pool.commands.annotate.grading.training import unanswered_training
 from quati_pool.commands.annotate.session import AnnotationSession, Person
@@ -23,8 +23,9 @@ BLOCK = 50
 class Progress:
     """A person's progress in pairs: in the query they are working on, in all of their pairs, and how many more they
     could be given (``free``). ``total`` is None if others draw on the same pairs and no load is set; ``about`` is then
-    what it comes to if everybody with an access code does the same share of the free pairs. ``skipped`` pairs were
-    postponed, ``training`` pairs are left to practise on."""
+    what it comes to if everybody with an access code does the same share of the free pairs. Repeats and gold pairs
+    count like any pair in all but ``free``, so that nobody can tell them by a figure. ``skipped`` pairs were postponed,
+    ``training`` pairs are left to practise on."""
 
     query_id: str | None
     query_done: int
@@ -78,31 +79,38 @@ def next_item(session: AnnotationSession, token: str | None) -> Item | None:
         return slot_item(session, person, slot, pair)
 
 
-def progress(session: AnnotationSession, token: str | None) -> Progress:
-    """This person's progress. Raises SignedOutError."""
+def progress(session: AnnotationSession, token: str | None, item: Item | None = None) -> Progress:
+    """This person's progress, with ``item`` on the page. Raises SignedOutError."""
     person = session.person(token)
-    by_query = session.assignments.mine(person.name)
-    slot = session.assignments.held(person.name)
-    here = next((row for row in by_query if slot is not None and row.query_id == slot.query_id), None)
-    done, left = sum(row.done for row in by_query), sum(row.open for row in by_query)
     known = session.training.all()
+    golds = golds_for(session, person, known)
+    slots = session.assignments.mine(person.name)
+    repeats = session.assignments.repeats(person.name)
+    # Without repeats first.
+    done = sum(row.done for row in slots) - sum(slot.state == "done" for slot in repeats)
+    left = sum(row.open for row in slots) - sum(slot.state == "open" for slot in repeats)
     free = session.assignments.free_pairs(person.name)
-    if free and (answered := golds_for(session, person, known).answered):
-        free -= free_of(session.store, session.config.name, person.name, answered)
-    total: int | None = done + left
+    if free and golds.answered:
+        free -= free_of(session.store, session.config.name, person.name, golds.answered)
+    total, all_limited = done + left, True
     if free:
         loads, all_limited = _design_loads(session)
-        total = max(done + left, min(done + left + free, sum(loads.values()))) if all_limited else None
-    about = total if total is not None else done + left + _share(session, free)
+        more = min(free, max(sum(loads.values()) - total, 0)) if all_limited else _share(session, free)
+        total += more
+    checks = count_checks(session, person, golds, repeats, done, total)
+    about = total + checks.done + checks.left
+    query_id = None if item is None else item.query_id
+    here = next((row for row in slots if row.query_id == query_id), None)
+    is_gold = item is not None and item.kind == "gold"
     return Progress(
-        query_id=None if slot is None else slot.query_id,
+        query_id=query_id,
         query_done=here.done if here else 0,
-        query_total=here.done + here.open if here else 0,
-        done=done,
-        total=total,
+        query_total=(here.done + here.open if here else 0) + is_gold,
+        done=done + checks.done,
+        total=about if all_limited else None,
         about=about,
         free=free,
-        skipped=sum(row.skipped for row in by_query),
+        skipped=sum(row.skipped for row in slots) + checks.golds_put_off,
         training=len(unanswered_training(session, person, known)),
     )
 

@@ -15,6 +15,7 @@ from quati_pool.annotation.interleaving import block_due, block_size
 from quati_pool.commands.annotate.errors import ForbiddenError
 from quati_pool.commands.annotate.grading.item import Item
 from quati_pool.commands.annotate.grading.next_item import next_item, progress
+from quati_pool.commands.annotate.grading.pace import pace
 from quati_pool.commands.annotate.grading.submission import second_label, submit, undo
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.labels.labelers import Grading
@@ -200,15 +201,27 @@ def test_an_undone_pair_comes_before_a_repeat(session: AnnotationSession) -> Non
     assert item(session, ana).assignment_id == shown.assignment_id
 
 
-def test_progress_counts_a_repeat_like_any_pair(session: AnnotationSession) -> None:
-    ana = token(session, "ana")
-    assigned(session, ("ana",))
-    shown = until(session, ana, "repeat")
-    before = progress(session, ana)
-    submit(session, ana, shown, answer(1000))
-    after = progress(session, ana)
-    assert (after.done, after.total) == (before.done + 1, before.total) == (before.done + 1, 61)
-    assert after.query_total == DOCS
+def test_no_figure_of_the_progress_shows_a_repeat_or_a_gold_pair(tmp_path: Path, made_url: str) -> None:
+    with opened(tmp_path, made_url, repeats=0.2, gold=0.1) as session:
+        ana = token(session, "ana")
+        assigned(session, ("ana",), queries=["q0", "q1", "q2", "q3"])
+        add_gold(session, ("q4", "d0"), ("q4", "d1"), ("q5", "d0"))
+        counts, kinds = [], Counter[str]()
+        for number in range(200):
+            shown = next_item(session, ana)
+            now = progress(session, ana, shown)
+            counts.append((now.done, now.total, pace(session, ana).today))
+            if shown is None:
+                break
+            assert now.query_id == shown.query_id
+            assert 0 <= now.query_done < now.query_total
+            submit(session, ana, shown, answer(number, number % 4))
+            kinds[shown.kind] += 1
+        # 40 pairs; repeats are due in the blocks of 5 after the 11th answer; of 4 blocks' gold pairs there are 3.
+        assert (kinds["blind"], kinds["gold"]) == (40, 3)
+        assert kinds["repeat"] >= 5
+        whole = kinds.total()
+        assert counts == [(done, whole, done) for done in range(whole + 1)]
 
 
 def test_only_grades_come_again_and_only_of_unchanged_texts(tmp_path: Path) -> None:
