@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping
+from functools import wraps
 from typing import Any
 
 from markupsafe import Markup
@@ -115,19 +116,28 @@ def _next(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
     return turn.next()
 
 
+def _refusable(step: steps.Step[_Turn]) -> steps.Step[_Turn]:
+    """A step that says why what was sent was not stored."""
+
+    @wraps(step)
+    def tried(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return step(turn, data)
+        except ConflictError as error:
+            return turn.next(turn.view.notice(f"conflict_{error.reason}", "warning"))
+        except AnswerError as error:
+            return turn.refused(error)
+        except ForbiddenError as error:
+            return turn.next(error_notices.notice_box(str(error)))
+
+    return tried
+
+
+@_refusable
 def _answer(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
-    answer = steps.answer_of(data, highlighted=turn.highlight)
-    view = turn.view
-    try:
-        outcome = submission.submit(turn.session, turn.token, turn.item(data), answer)
-    except ConflictError as error:
-        return turn.next(view.notice(f"conflict_{error.reason}", "warning"))
-    except AnswerError as error:
-        return turn.refused(error)
-    except ForbiddenError as error:
-        return turn.next(error_notices.notice_box(str(error)))
-    # The page called it not stored meanwhile.
-    notice = view.notice("stored_now", "good") if data.get("late") is True else Markup("")
+    answer, view = steps.answer_of(data, highlighted=turn.highlight), turn.view
+    outcome = submission.submit(turn.session, turn.token, turn.item(data), answer)
+    notice = _late(turn, data)
     if outcome.feedback is not None:
         feedback = view.practice(answer, outcome.feedback)
         return {"stage": "practice", "nonce": secrets.token_hex(16), "notice": str(notice), "feedback": str(feedback)}
@@ -137,29 +147,25 @@ def _answer(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
     return turn.next(notice, view.stored(answer))
 
 
+@_refusable
 def _second(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
     answer = steps.answer_of(data, highlighted=turn.highlight)
-    try:
-        submission.second_label(turn.session, turn.token, turn.item(data), answer)
-    except ConflictError as error:
-        return turn.next(turn.view.notice(f"conflict_{error.reason}", "warning"))
-    except AnswerError as error:
-        return turn.refused(error)
-    except ForbiddenError as error:
-        return turn.next(error_notices.notice_box(str(error)))
-    return turn.next(turn.view.notice("stored_now", "good") if data.get("late") is True else None)
+    submission.second_label(turn.session, turn.token, turn.item(data), answer)
+    return turn.next(_late(turn, data))
 
 
+def _late(turn: _Turn, data: Mapping[str, Any]) -> Markup:
+    """Says that an answer is stored after all, if the page called it not stored meanwhile."""
+    return turn.view.notice("stored_now", "good") if data.get("late") is True else Markup("")
+
+
+@_refusable
 def _undo(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
     try:
         # Without a nonce, a request that is sent twice would take two answers back.
         undone = submission.undo(turn.session, turn.token, steps.text_of(data, "nonce") or "")
-    except AnswerError as error:
-        return turn.refused(error)
     except ForbiddenError:
         return turn.next(turn.view.notice("undo_revealed"))
-    except ConflictError as error:
-        return turn.next(turn.view.notice(f"conflict_{error.reason}", "warning"))
     return turn.next(turn.view.notice("undone" if undone else "nothing_to_undo"))
 
 

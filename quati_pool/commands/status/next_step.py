@@ -61,7 +61,9 @@ def _judges(state: WorkspaceState) -> Iterator[NextStep]:
 def _people(state: WorkspaceState) -> Iterator[NextStep]:
     labels = state.labels
     if labels.slots.get("open"):
-        codes = "" if labels.people else "; nobody has an access code yet: quati-pool annotate --lead NAME gives the first"
+        codes = (
+            "" if labels.people else "; nobody has an access code yet: quati-pool annotate --lead NAME gives the first"
+        )
         yield NextStep(("annotate",), f"{labels.slots['open']:,} assignments are open{codes}")
     independent = [one for one in labels.with_grades if not one.members]
     if all(one.grader in ("llm", "program") for one in independent):

@@ -42,7 +42,9 @@ def people(listed: Sequence[ListedAssessor]) -> Answer:
     who = f"{counted(len(listed), 'person', 'people')}, {active:,} of them with a valid access code"
     said = f"{who}; together they have given {counted(labels, 'label', 'labels')}."
     if not listed:
-        return Answer(["There is nobody yet; the app gives people codes, and you yours: quati-pool annotate --lead NAME"])
+        return Answer(
+            ["There is nobody yet; the app gives people codes, and you yours: quati-pool annotate --lead NAME"]
+        )
     return Answer([said], assessors.table(list(listed)), _ALL)
 
 
