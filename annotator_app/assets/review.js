@@ -36,6 +36,16 @@
     document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
   }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-dispute"] });
 
+  // A comment is sent as its field is left; a page that is left instead would lose it.
+  let unsent = null;
+  document.addEventListener("focusin", (event) => {
+    unsent = event.target.closest(".st-key-comment textarea") && { field: event.target, text: event.target.value };
+  });
+  window.addEventListener("beforeunload", (event) => {
+    const { field, text } = unsent ?? {};
+    if (field?.isConnected && field === document.activeElement && field.value !== text) event.preventDefault();
+  });
+
   document.addEventListener(
     "keydown",
     (event) => {

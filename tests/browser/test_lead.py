@@ -199,6 +199,27 @@ def test_a_comment_is_stored_with_its_own_pair_whatever_is_pressed(browser: Brow
     ]
 
 
+def test_a_page_is_not_left_without_a_question_while_a_comment_is_being_typed(browser: Browser, stage: Stage) -> None:
+    with visitor(browser) as (_, record):
+        page = record.page
+        let_in(page, stage.app, stage.lia)
+        page.goto(f"{stage.app.address}/review")
+        dispute(page)
+        page.keyboard.press("n")
+        page.keyboard.type("half a")
+        with page.expect_event("dialog"):
+            page.evaluate("() => void setTimeout(() => location.reload())")
+        assert len(record.dialogs) == 1
+        expect(page.locator(FIELD)).to_have_value("half a")
+        # Once it was sent, the page may go.
+        page.keyboard.press("Escape")
+        drawn(page)
+        page.reload()
+        dispute(page)
+        expect(page.locator(FIELD)).to_have_value("half a")
+        assert len(record.dialogs) == 1
+
+
 _AT_ONCE = """key => new MutationObserver((_, observer) => {
   const shown = document.querySelector("[data-dispute]")?.dataset.dispute;
   window.before ??= shown;
