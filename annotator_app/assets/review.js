@@ -5,15 +5,19 @@
 (() => {
   const SOONEST = 300; // milliseconds, as on the grading page
   const LOST = 10000; // milliseconds after which a decision that nothing came of may be pressed again
+  const PAUSE = 600; // milliseconds without a key that end a text which was begun too early
   const BARS = ".st-key-decide, .st-key-where";
   const DECISIONS = "[class*=st-key-grade-], [class*=st-key-cannot-]";
 
   let shown = null;
   let since = 0;
   let pressed = { drawn: null, at: 0 };
+  let typed = -Infinity; // when the last key of a text came that was begun too early: its letters are not for the next dispute
 
   const dispute = () => document.querySelector("[data-dispute]");
   const under_way = () => dispute()?.dataset.drawn === pressed.drawn && performance.now() - pressed.at < LOST;
+  const too_early = () => performance.now() - since < SOONEST;
+  const typing = () => performance.now() - typed < PAUSE;
   const stop = (event) => {
     event.preventDefault();
     event.stopImmediatePropagation();
@@ -32,7 +36,7 @@
     // While the page is drawn again it can be without a dispute for a moment.
     if (!found || found === shown) return;
     [shown, since] = [found, performance.now()];
-    say_early(false);
+    say_early(typing());
     document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
   }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-dispute"] });
 
@@ -51,8 +55,14 @@
     (event) => {
       const target = event.target;
       if (!dispute() || component.writing(target) || event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1) return;
-      if (under_way()) return stop(event);
       const key = event.key.toLowerCase();
+      if (under_way() || typing() || (key === "n" && too_early())) {
+        if (typing() || !button_of(key)) {
+          typed = performance.now();
+          say_early(true);
+        }
+        return stop(event);
+      }
       if (target.closest?.("[data-testid=stPopoverBody]")) {
         if (key !== " ") stop(event);
         return;
@@ -76,7 +86,7 @@
       if (!button?.closest(BARS) || !dispute()) return;
       if (under_way()) return stop(event);
       if (!button.closest(DECISIONS)) return;
-      const early = performance.now() - since < SOONEST;
+      const early = too_early();
       say_early(early);
       if (early) return stop(event);
       pressed = { drawn: dispute().dataset.drawn, at: performance.now() };

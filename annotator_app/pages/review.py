@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
 
 import streamlit as st
 from markupsafe import Markup
@@ -17,9 +16,9 @@ from quati_pool.annotation.codes import new_token
 from quati_pool.annotation.evidence import merged
 from quati_pool.commands.annotate.annotation_pair import Ids
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
-from quati_pool.commands.annotate.review import blinding, decisions, disagreements, training_pairs
+from quati_pool.commands.annotate.review import blinding, decisions, disagreements, drafts, training_pairs
 from quati_pool.commands.annotate.review.disagreements import DisputedPair, Filter, JudgesLabel, PersonsLabel, Review
-from quati_pool.commands.annotate.session import AnnotationSession, GradeMeaning
+from quati_pool.commands.annotate.session import GradeMeaning
 from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import ConflictError, StoreError
 
@@ -32,8 +31,7 @@ _DRAWN = "review.drawn"
 _CHANGED = "review.changed"
 _SAID = "review.said"
 _NONCES = "review.nonces"
-
-_all_drafts: WeakKeyDictionary[AnnotationSession, dict[str, dict[Ids, str]]] = WeakKeyDictionary()
+_TYPED = "review.typed"
 
 
 class _Stored(NamedTuple):
@@ -247,18 +245,15 @@ def _bar(row: DisputedPair) -> None:
 
 def _comment(row: DisputedPair, key: str) -> None:
     state, field = st.session_state, f"comment-{key}"
-    text = _drafts().get(row.ids, _stored_comment(row))
+    typed = state.get(_TYPED, {})
+    kept = typed if row.ids in typed else drafts.drafts(context.session(), context.token())
+    text = kept.get(row.ids, _stored_comment(row))
     # A field keeps its text from run to run; only another lead's comment changes it.
     if field not in state or state[field].strip() != text.strip():
         state[field] = text
-    draft = row.decision is not None and row.ids in _drafts()
+    draft = row.decision is not None and text != _stored_comment(row)
     label = _say("comment_draft" if draft else "comment_decided" if row.decision else "comment")
     st.text_area(label, key=field, height=68, max_chars=decisions.LONGEST_COMMENT, on_change=_commented, args=(row,))
-
-
-def _drafts() -> dict[Ids, str]:
-    """The comments that this lead typed and that are not stored yet, by pair. Streamlit's state ends with a reload."""
-    return _all_drafts.setdefault(context.session(), {}).setdefault(context.person().name, {})
 
 
 def _meanings(*, wide: bool) -> Markup:
@@ -345,34 +340,43 @@ def _decide(row: DisputedPair, relevance: int | None) -> None:
             _nonce(f"{ids} {relevance} {comment}", seen), seen,
         ),
     )  # fmt: skip
-    if stored is not None:
+    if stored is None:
+        _draft(row.ids, comment)
+    else:
         _keep(row, stored.seq, grade_name(relevance, None), comment)
         state[_ADVANCE] = True
 
 
 def _commented(row: DisputedPair) -> None:
     """Keeps a comment as it is left: with the decision if there is one, else until there is one."""
-    comment, seen = _typed(row), _seen(row)
-    if row.decision is None or seen is None or st.session_state.get(_ADVANCE):
-        return
-    stored = _tried(
-        lambda: decisions.change_comment(
-            context.session(), context.token(), *row.ids, row.content_sha, comment,
-            _nonce(f"{row.ids} {comment}", seen), seen,
-        ),
-    )  # fmt: skip
-    if stored is not None:
-        _keep(row, stored.seq, grade_name(row.decision.relevance, None), comment)
+    if st.session_state.get(_ADVANCE):
+        return  # The press that left the field stored it.
+    comment, seen, decision = _typed(row), _seen(row), row.decision
+    if decision is not None and seen is not None:
+        stored = _tried(
+            lambda: decisions.change_comment(
+                context.session(), context.token(), *row.ids, row.content_sha, comment,
+                _nonce(f"{row.ids} {comment}", seen), seen,
+            ),
+        )  # fmt: skip
+        if stored is not None:
+            _keep(row, stored.seq, grade_name(decision.relevance, None), comment)
+            return
+    _draft(row.ids, comment if comment != _stored_comment(row) else None)
 
 
 def _typed(row: DisputedPair) -> str:
-    """The comment in the field; it is a draft until it is stored."""
-    comment = str(st.session_state.get(f"comment-{_key(row.ids)}") or "").strip()
-    if comment != _stored_comment(row):
-        _drafts()[row.ids] = comment
-    else:
-        _drafts().pop(row.ids, None)
-    return comment
+    """The comment in the field."""
+    return str(st.session_state.get(f"comment-{_key(row.ids)}") or "").strip()
+
+
+def _draft(ids: Ids, comment: str | None) -> None:
+    """Keeps a comment as a draft, in this tab too for when the database is away; None: it is stored."""
+    typed = st.session_state.setdefault(_TYPED, {})
+    typed.pop(ids, None)
+    if comment is not None:
+        typed[ids] = comment
+    _tried(lambda: drafts.keep_draft(context.session(), context.token(), ids, comment))
 
 
 def _stored_comment(row: DisputedPair) -> str:
@@ -381,7 +385,7 @@ def _stored_comment(row: DisputedPair) -> str:
 
 def _keep(row: DisputedPair, seq: int, grade: str, comment: str) -> None:
     """Remembers what was stored, to be said on the next dispute's page; its comment is no draft any more."""
-    _drafts().pop(row.ids, None)
+    _draft(row.ids, None)
     said = (
         _say("stored_comment", grade=grade, comment=html.short_line(comment))
         if comment
@@ -417,7 +421,7 @@ def _undo(ids: Ids, content_sha: str, seen: int | None, comment: str) -> None:
     st.session_state[_AT] = ids
     if _tried(lambda: decisions.take_back(context.session(), context.token(), *ids, content_sha, nonce, seen)):
         if comment:
-            _drafts().setdefault(ids, comment)
+            _draft(ids, comment)
         st.session_state[_LAST] = None
         st.session_state[_SAID] = (_say("taken_back"), "good")
 

@@ -15,8 +15,9 @@ from annotator_app import context, words
 from quati_pool.annotation.codes import token_sha
 from quati_pool.annotation.quality_control import Finding
 from quati_pool.commands.annotate import remarks
+from quati_pool.commands.annotate.errors import ForbiddenError
 from quati_pool.commands.annotate.review import dashboard as boards
-from quati_pool.commands.annotate.review import decisions, disagreements
+from quati_pool.commands.annotate.review import decisions, disagreements, drafts
 from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs
 from quati_pool.commands.annotate.review.consistency import GoldResult, SelfAgreement
 from quati_pool.commands.annotate.review.dashboard import dashboard
@@ -244,6 +245,27 @@ def test_a_draft_is_its_leads_alone(here: Here, monkeypatch: pytest.MonkeyPatch)
     comment(page("review", tokens.lia, monkeypatch)).set_value("lia's draft").run()
     assert comment(page("review", "token-of-eva", monkeypatch)).value == ""
     assert comment(page("review", tokens.lia, monkeypatch)).value == "lia's draft"
+
+
+def test_a_draft_outlives_a_restart_and_ends_with_its_decision(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, tokens = here
+    comment(page("review", tokens.lia, monkeypatch)).set_value("for q1 d0").run()
+    # Nothing but the database is left of the server.
+    with AnnotationSession.open(session.config.path) as restarted:
+        assert drafts.drafts(restarted, tokens.lia) == {("q1", "d0"): "for q1 d0"}
+        for number in range(drafts.MOST):
+            drafts.keep_draft(restarted, tokens.lia, ("q", str(number)), "x")
+        assert ("q1", "d0") not in drafts.drafts(restarted, tokens.lia)  # the oldest one of more than are kept
+        for number in range(drafts.MOST):
+            drafts.keep_draft(restarted, tokens.lia, ("q", str(number)), " ")
+        assert drafts.drafts(restarted, tokens.lia) == {}
+        with pytest.raises(ForbiddenError):
+            drafts.keep_draft(restarted, tokens.ana, ("q1", "d0"), "mine")
+    app = page("review", tokens.lia, monkeypatch)
+    comment(app).set_value("again").run()
+    pressed(app, "1 Relevant")
+    assert drafts.drafts(session, tokens.lia) == {}
+    assert stored(session, "q1", "d0") == [(State.ok, 1, "again")]
 
 
 def test_a_comment_on_a_decided_pair_is_stored_when_the_field_is_left(

@@ -244,6 +244,22 @@ def test_a_press_before_the_next_dispute_can_be_read_does_not_count(browser: Bro
         assert len(own_stage.decisions) == 2
 
 
+def test_a_comment_begun_before_its_field_is_there_is_not_the_next_pairs(browser: Browser, own_stage: Stage) -> None:
+    with reviewing(browser, own_stage) as record:
+        page = record.page
+        last = dispute(page)
+        page.keyboard.press("1")
+        page.keyboard.type("n3 is not right, n2 is", delay=60)  # longer than the next dispute takes to come
+        expect(page.get_by_text("was not counted. Press it again.")).to_be_visible()
+        dispute(page, last)
+        expect(page.locator(FIELD)).to_have_value("")
+        expect(page.locator(FIELD)).not_to_be_focused()
+        assert own_stage.decisions == [("q1", "d0", "ok", 1, None)]
+        page.wait_for_timeout(700)  # a pause ends what was typed
+        comments(page, "of this pair")
+        expect(page.locator(FIELD)).to_have_value("of this pair")
+
+
 def test_a_key_pressed_twice_or_held_and_a_double_click_decide_one_pair(browser: Browser, own_stage: Stage) -> None:
     with reviewing(browser, own_stage) as record:
         page = record.page
