@@ -23,7 +23,7 @@ def annotate(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")] = 8501,
     lead: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Make this person the first lead, and print their access code once."),
+        typer.Option(metavar="NAME", help="Make this person a lead, and print their access code once."),
     ] = None,
     database: DatabaseOption = None,
 ) -> None:

@@ -97,6 +97,8 @@ def export_qrels(
     outside = f"; {_outside(written, made.outside)}" if made.outside else ""
     cut = f"; {coverage.cut:,} passages were cut before they were graded" if coverage.cut else ""
     typer.echo(f"wrote {made.path}: {written:,} pairs{outside}{left}{cut}", err=True)
+    if made.open:
+        typer.echo(f"{counted(made.open, 'assignment is', 'assignments are')} still open: grades may change", err=True)
     _warn(made.withheld)
 
 

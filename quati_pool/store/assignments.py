@@ -208,8 +208,9 @@ class Assignments:
             changed: dict[str, Any] = {"label_seq": seq, "state": "done", "line": 0}
             if label.status == State.skipped:
                 skips = slot.skips + 1
-                state = "withdrawn" if slot.phase == "repeat" else "open"
-                changed.update(state=state, skips=skips, line=int(skips >= LATE))
+                # A repeat is before all others otherwise.
+                late = skips >= LATE or slot.phase == "repeat"
+                changed.update(state="open", skips=skips, line=int(late))
             connection.execute(statements.CHANGE_SLOT, {"changed": assignment_id, **changed})
             renewed = {"seconds": lease_seconds, "enough": lease_seconds * _KEPT}
             connection.execute(statements.RENEW_USED, {**self._of(name), **renewed})
@@ -297,9 +298,7 @@ class Assignments:
             if slot is None:
                 raise self._conflict("gone", assignment_id)
             self._check(retraction, name, slot)
-            # A repeat that was put off keeps its holder and label.
-            put_off = slot.phase == "repeat" and slot.label_seq == seq
-            if (slot.state == "withdrawn" and not put_off) or slot.holder != name:
+            if slot.state == "withdrawn" or slot.holder != name:
                 raise self._conflict("withdrawn" if slot.state == "withdrawn" else "taken", assignment_id)
             if slot.label_seq != seq:
                 raise self._conflict("changed", assignment_id)
@@ -387,6 +386,19 @@ class Assignments:
                 query_ids = connection.execute(gone.returning(c.query_id)).scalars().all()
                 recount(connection, self._collection, query_ids)
                 taken += len(query_ids)
+        return taken
+
+    def withdraw_design(self, design_id: int) -> int:
+        """Withdraws the open slots of a design, whoever holds them; done ones stay, and so do people's repeats.
+        Returns how many it withdrew."""
+
+        c = assignments.c
+        mine = (c.collection == self._collection, c.design_id == design_id, c.state == "open", c.phase == "blind")
+        with self._store.writing() as connection:
+            lock_all(connection, self._collection)
+            gone = update(assignments).where(*mine).values({**NOBODYS, "state": "withdrawn"})
+            taken = connection.execute(gone).rowcount
+            rebuild(connection, self._collection)
         return taken
 
     def release(self, name: str) -> int:

@@ -32,6 +32,15 @@ _FREE_OF = (
     .where(_c.collection == COLLECTION, _c.query_id.in_(_QUERY_IDS), _c.doc_id.in_(_DOC_IDS), free_now(), not_yet(NAME))
     .distinct()
 )
+_THESE = (_c.collection == COLLECTION, _c.query_id.in_(_QUERY_IDS), _c.doc_id.in_(_DOC_IDS))
+_FREE_SLOTS = select(_c.query_id, _c.doc_id, func.count()).where(*_THESE, free_now()).group_by(_c.query_id, _c.doc_id)
+_HOLDERS = select(_c.query_id, _c.doc_id, _c.holder).where(*_THESE, _c.holder.is_not(None)).distinct()
+_ANSWERED = (
+    select(labels.c.query_id, labels.c.doc_id, labels.c.labeler_id)
+    .where(labels.c.collection == COLLECTION, labels.c.version == bindparam("version"), labels.c.phase == "training")
+    .where(labels.c.query_id.in_(_QUERY_IDS), labels.c.doc_id.in_(_DOC_IDS), labels.c.status.in_(("ok", "unsure")))
+    .distinct()
+)
 _TRAINING_LABELS = (
     select(*RESOLVING)
     .where(labels.c.collection == COLLECTION, labels.c.labeler_id == NAME, labels.c.version == bindparam("version"))
@@ -80,6 +89,34 @@ def free_of(store: Store, collection: str, name: str, pairs: Collection[tuple[st
     of = {"of": collection, "name": name, **_ids(pairs)}
     with store.reading() as connection:
         return sum((row.query_id, row.doc_id) in pairs for row in connection.execute(_FREE_OF, of))
+
+
+def designs_with_free(store: Store, collection: str, name: str) -> set[int]:
+    """The design_id of each design with slots that a person could be given."""
+    wanted = select(_c.design_id).where(_c.collection == collection, free_now(), not_yet(name)).distinct()
+    with store.reading() as connection:
+        return set(connection.execute(wanted).scalars())
+
+
+def free_slots(store: Store, collection: str, pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """How many slots of each of these pairs (query_id, doc_id) anybody could be given; pairs without one are absent."""
+    with store.reading() as connection:
+        found = connection.execute(_FREE_SLOTS, {"of": collection, **_ids(pairs)}).all()
+    return {(query_id, doc_id): count for query_id, doc_id, count in found if (query_id, doc_id) in pairs}
+
+
+def people_with(
+    store: Store, collection: str, version: str, pairs: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], set[str]]:
+    """Who holds or has done a slot of each of these pairs (query_id, doc_id), or answered it under a version in
+    training or as gold."""
+    of = {"of": collection, "version": version, **_ids(pairs)}
+    people: dict[tuple[str, str], set[str]] = {pair: set() for pair in pairs}
+    with store.reading() as connection:
+        for wanted in (_HOLDERS, _ANSWERED):
+            for query_id, doc_id, name in connection.execute(wanted, of):
+                people.get((query_id, doc_id), set()).add(name)
+    return people
 
 
 def training_labels(

@@ -87,11 +87,11 @@ def test_a_repeat_is_undone_like_any_slot(slots: Assignments, repeat: Slot) -> N
     assert (held.assignment_id, held.state, held.label_seq) == (repeat.assignment_id, "open", None)
 
 
-def test_later_withdraws_a_repeat_and_can_be_undone(slots: Assignments, repeat: Slot, repeated: Repeated) -> None:
+def test_later_puts_a_repeat_behind_all_others_and_can_be_undone(slots: Assignments, repeat: Slot, repeated: Repeated) -> None:
     seq = answer(slots, repeat, State.skipped)
     after = slots.slot(repeat.assignment_id)
     assert after is not None
-    assert (after.state, after.holder, after.label_seq) == ("withdrawn", "ana", seq)
+    assert (after.state, after.holder, after.label_seq) == ("open", "ana", seq)
     held = slots.held("ana")
     assert held is not None
     assert held.phase == "blind"

@@ -19,6 +19,7 @@ from quati_pool.records import id_problem
 from quati_pool.store.assessor_queries import own_states
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.records import Remark, RemarkAction
+from quati_pool.text.fencing import sendable
 
 LONGEST_REMARK = 2_000
 
@@ -161,7 +162,7 @@ def _checked_text(text: object) -> str:
         raise AnswerError("there is no text; write one", "remark_empty")
     if len(text) > LONGEST_REMARK:
         raise AnswerError(f"the text has {len(text):,} characters; shorten it to {LONGEST_REMARK:,}", "remark_long")
-    return text
+    return sendable(text)
 
 
 def _check_theirs(session: AnnotationSession, person: Person, ids: Ids) -> None:

@@ -16,6 +16,7 @@ from quati_pool.labels.main_labeler import MainLabeler, candidate, main_labeler,
 from quati_pool.labels.qrels import as_qrels, grades_outside_pool, nothing_graded, refuse_missing
 from quati_pool.release.state import Labelled
 from quati_pool.store.drawn_labels import drawn_labels
+from quati_pool.text.fencing import sendable
 
 
 class ExportedLabeler(NamedTuple):
@@ -143,7 +144,7 @@ def _labels(grading: Grading, labeler: Labeler, version: str) -> pa.Table:
     store, collection = grading.store, grading.config.name
     table = store.table(collection, labeler.name, version)
     seqs = table["seq"].to_pylist()
-    reasons = store.rationales(collection, labeler.name, version)
+    reasons = {seq: sendable(text) for seq, text in store.rationales(collection, labeler.name, version).items()}
     table = table.append_column("rationale", pa.array([reasons.get(seq) for seq in seqs], pa.string()))
     if labeler.kind != "assessor":
         return table

@@ -136,7 +136,7 @@ def label_rows(grading: Grading, reader: Labeler) -> tuple[list[LabelRow], Label
                 row = row._replace(answers=tuple(filter(None, answers)))
             else:
                 for label in noted[at].values():
-                    row = _noted(row, label, notes.get(label.seq))
+                    row = _noted(row, label, sendable(notes.get(label.seq) or "") or None)
                 row = _drawn(row, [label for column in given for label in column[at].values()], drawn)
             rows.append(row)
     return rows, coverage
@@ -178,7 +178,7 @@ def _noted(row: LabelRow, label: CurrentLabel, note: str | None) -> LabelRow:
 def _answer(label: CurrentLabel, rationale: str | None, thoughts: str | None) -> JudgesAnswer | None:
     if label.relevance is None:
         return None
-    # A model's thoughts can contain half a surrogate pair, which UTF-8 cannot encode.
+    # A model's thoughts, and notes of former versions, can contain half a surrogate pair, which UTF-8 cannot encode.
     details = {"rationale": rationale, "thoughts": thoughts and sendable(thoughts), "reading": label.reading}
     known = {name: value for name, value in details.items() if value is not None}
     return JudgesAnswer(label.sample, label.relevance, {**label.extra, **known})

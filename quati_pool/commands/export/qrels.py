@@ -24,6 +24,7 @@ from quati_pool.project.workspace import Workspace
 from quati_pool.records import Qrels, id_problem
 from quati_pool.release.checks import BY_ID
 from quati_pool.store.database import Store
+from quati_pool.store.listing import slot_counts
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,15 @@ class ExportedQrels:
     """The main labeler, where no labeler was named."""
     withheld: str | None = None
     """Why they may not be published yet, in a shared task."""
+    open: int = 0
+    """As of ``LabelerQrels``."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelerQrels:
     """A labeler's grades as qrels: of the pool's pairs, in the pool's order, then of pairs ``outside`` the pool.
-    ``pool`` is the file of the pool."""
+    ``pool`` is the file of the pool. ``open`` is, for grades of several people together, how many of their assignments
+    are not done, so that a grade may still change."""
 
     labeler: str
     version: str | None
@@ -51,6 +55,7 @@ class LabelerQrels:
     outside: int
     pool: Path
     main: MainLabeler | None
+    open: int
 
 
 def labeler_qrels(
@@ -79,6 +84,8 @@ def labeler_qrels(
                 if graded.relevance is not None:
                     kept.append(graded)
         source = grading.pool
+        waits = reader.kind == "consensus" and reader.grader == "people"
+        still_open = slot_counts(store, config.name).get("open", 0) if waits else 0
     if not allow_missing:
         refuse_missing(reader, coverage)
     outside = grades_outside_pool(reader, kept)
@@ -87,7 +94,7 @@ def labeler_qrels(
     if outside:
         _refuse_unknown(config, labeler, outside)
     qrels = as_qrels([*kept, *outside])
-    return LabelerQrels(labeler, reader.version, qrels, coverage, len(outside), source, main)
+    return LabelerQrels(labeler, reader.version, qrels, coverage, len(outside), source, main, still_open)
 
 
 def export_qrels(
@@ -116,7 +123,7 @@ def export_qrels(
     with locked_output(path, (listener or Listener()).say):
         clear_partials(path)
         write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
-    return ExportedQrels(path, found.coverage, found.outside, found.main, withheld(config))
+    return ExportedQrels(path, found.coverage, found.outside, found.main, withheld(config), found.open)
 
 
 def _main(grading: Grading) -> MainLabeler:

@@ -53,7 +53,8 @@ class AnnotationConfig(Model):
 
 
 def read_annotation(file: YamlFile, data: Any, judges: Mapping[str, Any]) -> AnnotationConfig:
-    """Reads ``annotation:``; raises InputError where ``reveal`` is not one of the ``judges``, or names other people."""
+    """Reads ``annotation:``; raises InputError where ``reveal`` is not one of the ``judges``, names other people,
+    or is set together with ``repeats``."""
     if isinstance(data, dict) and "taxonomy" in data:
         data = {**data, "taxonomy": _taxonomy(file, data["taxonomy"])}
     config = file.model(("annotation",), AnnotationConfig, data)
@@ -63,6 +64,9 @@ def read_annotation(file: YamlFile, data: Any, judges: Mapping[str, Any]) -> Ann
         raise file.error(place, f"there is no judge {reveal!r}; {hint}")
     if reveal is not None and isinstance(judges[reveal], PeopleConfig):
         raise file.error(place, f"{reveal!r} are other people's grades; name a judge")
+    if reveal is not None and config.repeats:
+        problem = "who saw a judge's grade of a pair does not repeat their own; set reveal: or repeats:, not both"
+        raise file.error(("annotation", "repeats"), problem)
     return config
 
 

@@ -12,16 +12,18 @@ import yaml
 
 from quati_pool.commands.annotate.assigning.assign import assign
 from quati_pool.commands.annotate.assigning.options import AssignOptions
+from quati_pool.commands.annotate.grading import answer as grading_answer
 from quati_pool.commands.annotate.grading.next_item import next_item
 from quati_pool.commands.annotate.grading.submission import submit
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.build import build
 from quati_pool.commands.export.collection import ExportedCollection, export
+from quati_pool.commands.export.labels import export_labels
 from quati_pool.commands.judge.judge import judge
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.pools import read_pool
 from quati_pool.project.events import Listener
-from tests.commands.annotate.people_at_work import answer, token
+from tests.commands.annotate.people_at_work import answer, item, token
 from tests.commands.small_collection import Heard
 
 ONE = {"d1": "a ferry in the harbour", "d2": "rye bread"}
@@ -156,6 +158,24 @@ def test_a_plain_bundle_has_the_sample_that_people_graded_and_says_how_it_was_dr
     again = export(config, "bundle", Heard(), allow_missing=True)
     assert again.made
     assert len((again.path / "design.tsv").read_text("utf-8").splitlines()) == 1 + 3 + 4
+
+
+@pytest.mark.parametrize("cleaned", [True, False], ids=["now", "as former versions stored it"])
+def test_half_a_surrogate_pair_in_a_note_stops_no_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cleaned: bool
+) -> None:
+    config = collection(tmp_path, one={"d1": "a ferry in the harbour"})
+    if not cleaned:
+        monkeypatch.setattr(grading_answer, "sendable", lambda note: note)
+    with AnnotationSession.open(config) as session:
+        ana = token(session, "ana")
+        assign(config, AssignOptions(everything=True, to=("ana",)))
+        submit(session, ana, item(session, ana), answer(1, 3, note="bom \ud83d"))
+    for form in ("tsv", "jsonl", "doccano", "quati", "label-studio"):
+        assert export_labels(config, "ana", form).labels == 1
+    assert "bom \ufffd" in (tmp_path / "exports" / "ana.tsv").read_text("utf-8")
+    made = exported(config, "bundle")
+    assert pq.read_table(made.path / "labels" / "ana.parquet")["rationale"].to_pylist() == ["bom \ufffd"]
 
 
 def _pooled(config: Path) -> Callable[[tuple[str, int]], int]:

@@ -62,8 +62,13 @@ def add_pairs(
     this kind then.
 
     Raises InputError, and adds nothing, if a pair is not in the pool, occurs twice, has a grade that is not on the
-    scale, or has no explanation.
+    scale, or has no explanation, and for gold pairs where the others reveal a judge's grade.
     """
+    if gold and session.config.annotation.reveal:
+        raise QuatiPoolError(
+            "people would know gold pairs by what annotation.reveal shows after every other pair; remove it from "
+            "pool.yaml, or add the pairs with --training"
+        )
     with session.store.lock(f"{session.config.name} assign", say):
         given: dict[tuple[str, str], tuple[int, str]] = {}
         grader = Grader(session.config.grades)

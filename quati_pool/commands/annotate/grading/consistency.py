@@ -16,7 +16,15 @@ from quati_pool.commands.annotate.grading.training import ANSWERED
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 from quati_pool.records import State
 from quati_pool.store.assessor_queries import own_slots
-from quati_pool.store.consistency_queries import GradedSlot, answers, graded_slots, has_repeat, training_labels
+from quati_pool.store.consistency_queries import (
+    GradedSlot,
+    answers,
+    free_slots,
+    graded_slots,
+    has_repeat,
+    people_with,
+    training_labels,
+)
 from quati_pool.store.records import CurrentLabel, Slot, Training
 
 GAP = 10
@@ -90,8 +98,23 @@ class Golds(NamedTuple):
         return [row for row in self.labels if "block" in row.extra and row.status is not State.retracted]
 
     @property
+    def blocks(self) -> set[int]:
+        """The blocks that had their gold pair."""
+        return {row.extra["block"] for row in self.as_gold}
+
+    @property
+    def put_off(self) -> list[CurrentLabel]:
+        return [row for row in self.as_gold if row.status is State.skipped]
+
+    @property
     def last(self) -> CurrentLabel | None:
         return self.as_gold[-1] if self.as_gold else None
+
+
+def gold_rate(session: AnnotationSession) -> float:
+    """The share of a person's answers after which a gold pair comes: none where the other pairs reveal a judge's grade,
+    since people would know those that do not."""
+    return 0.0 if session.config.annotation.reveal else session.config.annotation.gold
 
 
 def golds_for(session: AnnotationSession, person: Person, training: Sequence[Training]) -> Golds:
@@ -103,33 +126,60 @@ def golds_for(session: AnnotationSession, person: Person, training: Sequence[Tra
 
 
 def due_gold(session: AnnotationSession, person: Person, golds: Golds) -> Training | None:
-    """The gold pair that a person gets now; None if none is due or left."""
-    rate, seed = session.config.annotation.gold, session.config.seed
+    """The gold pair that a person gets now; None if none is due or left. One that they put off comes after others."""
+    rate, seed = gold_rate(session), session.config.seed
     if not rate or not golds.pairs:
         return None
-    of = (session.store, session.config.name, person.name)
-    block = block_due("gold", seed, person.name, answers(*of), block_size(rate))
-    if block is None or block in {row.extra["block"] for row in golds.as_gold}:
+    block = block_due("gold", seed, person.name, _answers(session, person), block_size(rate))
+    if block is None or block in golds.blocks:
         return None
     left = _golds_left(session, person, golds)
-    # One that was undone comes first, those that were put off last.
-    rank = {State.retracted: 0, State.skipped: 2}
-    ranks = {(row.query_id, row.doc_id): rank.get(row.status, 1) for row in golds.labels}
-    order = sorted(drawn_order("gold", seed, person.name, left), key=lambda ids: ranks.get(ids, 1))
+    put_off = {(row.query_id, row.doc_id) for row in golds.put_off}
+    order = sorted(drawn_order("gold", seed, person.name, left), key=lambda ids: ids in put_off)
     return golds.pairs[order[0]] if order else None
 
 
+def undone_gold(session: AnnotationSession, person: Person, golds: Golds) -> tuple[Training, int] | None:
+    """The gold pair whose answer this person took back last, and the seq of the retraction; None if there is none, or
+    it is no longer for them."""
+    undone = [row for row in golds.labels if row.status is State.retracted]
+    if not undone:
+        return None
+    left = set(_golds_left(session, person, golds))
+    found = next((row for row in reversed(undone) if (row.query_id, row.doc_id) in left), None)
+    return None if found is None else (golds.pairs[found.query_id, found.doc_id], found.seq)
+
+
+def put_off_gold(session: AnnotationSession, person: Person, golds: Golds) -> Training | None:
+    """The gold pair that this person put off first and is still to answer; None if there is none."""
+    left = set(_golds_left(session, person, golds)) if golds.put_off else set()
+    return next((golds.pairs[ids] for row in golds.put_off if (ids := (row.query_id, row.doc_id)) in left), None)
+
+
 def _golds_left(session: AnnotationSession, person: Person, golds: Golds) -> list[Ids]:
-    """The gold pairs that a person can still be given."""
-    pool, answered = session.pool_view, golds.answered
-    own = own_slots(session.store, session.config.name, person.name)
-    return [ids for ids in golds.pairs if ids in pool and ids not in own and ids not in answered]
+    """The gold pairs that a person can still be given: none that the others are too few to grade without them."""
+    pool, answered, of = session.pool_view, golds.answered, (session.store, session.config.name)
+    own = own_slots(*of, person.name)
+    left = [ids for ids in golds.pairs if ids in pool and ids not in own and ids not in answered]
+    free = free_slots(*of, left) if left else {}
+    if not free:
+        return left
+    others = {one.name for one in session.people.all() if one.revoked_at is None and one.role == "assessor"}
+    knowing = people_with(*of, session.version, free.keys())
+    return [ids for ids in left if free.get(ids, 0) <= len(others - knowing.get(ids, set()) - {person.name})]
 
 
-def gold_block(session: AnnotationSession, person: Person) -> int:
-    """The number of the block that a person is in, from 1, which the label of a gold pair records."""
-    size = block_size(session.config.annotation.gold or 1)
-    return answers(session.store, session.config.name, person.name) // size + 1
+def gold_block(session: AnnotationSession, person: Person, gold: Training) -> int:
+    """The number, from 1, of the block that the label of a gold pair records: the one that a person is in, or that of
+    the answer to this pair which they took back."""
+    undone = next((row for row in golds_for(session, person, [gold]).labels if row.status is State.retracted), None)
+    if undone is not None and "block" in undone.extra:
+        return int(undone.extra["block"])
+    return _answers(session, person) // block_size(session.config.annotation.gold or 1) + 1
+
+
+def _answers(session: AnnotationSession, person: Person) -> int:
+    return answers(session.store, session.config.name, person.name)
 
 
 # Progress
@@ -149,19 +199,17 @@ def count_checks(
 ) -> ChecksCount:
     """The counts for a person who answered ``own_done`` of the ``own_total`` pairs that they are given otherwise, and
     got these ``repeats``. Checks that are still to come are counted too, so that no total grows when one does."""
-    rates, seed, name = session.config.annotation, session.config.seed, person.name
-    given = golds.as_gold
-    put_off = [row for row in given if row.status is State.skipped] if own_done < own_total else []
+    seed, name = session.config.seed, person.name
     left = sum(slot.state == "open" for slot in repeats)
-    if rates.repeats:
-        size, got = block_size(rates.repeats), [slot.replicate for slot in repeats]
-        left += blocks_due("repeats", seed, name, own_done - GAP - 1, own_total - GAP - 1, size, got)
-    if rates.gold and golds.pairs:
-        size, got = block_size(rates.gold), [row.extra["block"] for row in given]
-        due = blocks_due("gold", seed, name, own_done, own_total, size, got) + len(put_off)
-        left += min(due, len(_golds_left(session, person, golds))) if due else 0
+    if rate := session.config.annotation.repeats:
+        size, given = block_size(rate), {slot.replicate for slot in repeats}
+        left += blocks_due("repeats", seed, name, own_done - GAP - 1, own_total - GAP - 1, size, given)
+    due = len(golds.put_off)
+    if (rate := gold_rate(session)) and golds.pairs:
+        due += blocks_due("gold", seed, name, own_done, own_total, block_size(rate), golds.blocks)
+    left += min(due, len(_golds_left(session, person, golds))) if due else 0
     return ChecksCount(
-        done=sum(slot.state == "done" for slot in repeats) + sum(row.status in ANSWERED for row in given),
+        done=sum(slot.state == "done" for slot in repeats) + len(golds.as_gold) - len(golds.put_off),
         left=left,
-        golds_put_off=len(put_off),
+        golds_put_off=len(golds.put_off),
     )

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 
 from quati_pool.annotation.presentation_order import first_query, shuffled
 from quati_pool.commands.annotate.annotation_pair import Ids
-from quati_pool.commands.annotate.grading.consistency import bring_repeat, count_checks, due_gold, golds_for
+from quati_pool.commands.annotate.grading.consistency import (
+    bring_repeat,
+    count_checks,
+    due_gold,
+    golds_for,
+    put_off_gold,
+    undone_gold,
+)
 from quati_pool.commands.annotate.grading.item import Item, slot_item, training_item
 from quati_pool.commands.annotate.grading.training import unanswered_training
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 from quati_pool.store.assessor_queries import own_loads, own_open, renew
-from quati_pool.store.consistency_queries import free_of
+from quati_pool.store.consistency_queries import designs_with_free, free_of
 
 BLOCK = 50
 """The most pairs of a query that a person is given at a time."""
@@ -21,13 +28,14 @@ BLOCK = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """A person's progress in pairs: in the query they are working on, in all of their pairs, and how many more they
+    """A person's progress in pairs: in the query of the pair on the page, in all of their pairs, and how many more they
     could be given (``free``). ``total`` is None if others draw on the same pairs and no load is set; ``about`` is then
-    what it comes to if everybody with an access code does the same share of the free pairs. Repeats and gold pairs
-    count like any pair in all but ``free``, so that nobody can tell them by a figure. ``skipped`` pairs were postponed,
-    ``training`` pairs are left to practise on."""
+    what it comes to if everybody with an access code does the same share of the free pairs. ``skipped`` pairs were
+    postponed, ``training`` pairs are left to practise on.
 
-    query_id: str | None
+    No figure shows which pair is a repeat or gold: they count like any pair in all but ``free``, and those of the query
+    are 0 where there are any."""
+
     query_done: int
     query_total: int
     done: int
@@ -40,7 +48,8 @@ class Progress:
 
 def next_item(session: AnnotationSession, token: str | None) -> Item | None:
     """The item that this person should grade now, the same one until they have answered: training pairs first, then
-    the slots they hold, then free slots of the next query, and among these repeats and gold pairs where they are due.
+    the slots they hold, then free slots of the next query, and among these repeats and gold pairs where they are due;
+    gold pairs that they put off come last.
     None if nothing is left for them, or others hold it for now.
 
     Pairs that are no longer in the pool are withdrawn. Raises SignedOutError, and InputError if there is no pool.
@@ -51,12 +60,16 @@ def next_item(session: AnnotationSession, token: str | None) -> Item | None:
     if training:
         return training_item(session, training[0])
     golds = golds_for(session, person, known)
+    undone = undone_gold(session, person, golds)
     while True:
         slot = session.assignments.held(person.name)
+        if undone is not None and (slot is None or undone[1] > -slot.line):
+            return training_item(session, undone[0])
         if slot is None:
-            if not _claim_block(session, person, golds.answered):
-                return None
-            continue
+            if _claim_block(session, person, golds.answered):
+                continue
+            gold = put_off_gold(session, person, golds)
+            return None if gold is None else training_item(session, gold)
         pair = session.pair(slot.query_id, slot.doc_id)
         if pair is None:
             # Withdraw all held pairs that left the pool at once: a rebuilt pool may lack thousands.
@@ -67,7 +80,7 @@ def next_item(session: AnnotationSession, token: str | None) -> Item | None:
         if slot.phase == "blind" and (slot.query_id, slot.doc_id) in golds.answered:
             session.assignments.give_back(person.name, slot.assignment_id)
             continue
-        # What was undone comes first, as the page says so.
+        # What was undone comes first, as the page says so, newest first: its line is the retraction's seq, negated.
         if slot.phase == "blind" and slot.line >= 0:
             if bring_repeat(session, person, slot):
                 continue
@@ -92,22 +105,20 @@ def progress(session: AnnotationSession, token: str | None, item: Item | None = 
     free = session.assignments.free_pairs(person.name)
     if free and golds.answered:
         free -= free_of(session.store, session.config.name, person.name, golds.answered)
-    total, all_limited = done + left, True
+    total, exact = done + left, True
     if free:
-        loads, all_limited = _design_loads(session)
-        more = min(free, max(sum(loads.values()) - total, 0)) if all_limited else _share(session, free)
+        more, exact = _more(session, person, free)
         total += more
     checks = count_checks(session, person, golds, repeats, done, total)
     about = total + checks.done + checks.left
-    query_id = None if item is None else item.query_id
-    here = next((row for row in slots if row.query_id == query_id), None)
-    is_gold = item is not None and item.kind == "gold"
+    here = next((row for row in slots if item is not None and row.query_id == item.query_id), None)
+    if repeats or session.config.annotation.repeats or golds.pairs:
+        here = None
     return Progress(
-        query_id=query_id,
         query_done=here.done if here else 0,
-        query_total=(here.done + here.open if here else 0) + is_gold,
+        query_total=here.done + here.open if here else 0,
         done=done + checks.done,
-        total=about if all_limited else None,
+        total=about if exact else None,
         about=about,
         free=free,
         skipped=sum(row.skipped for row in slots) + checks.golds_put_off,
@@ -115,11 +126,21 @@ def progress(session: AnnotationSession, token: str | None, item: Item | None = 
     )
 
 
-def _share(session: AnnotationSession, free: int) -> int:
-    """One person's share of free pairs, rounded up."""
+def _more(session: AnnotationSession, person: Person, free: int) -> tuple[int, bool]:
+    """How many of the ``free`` pairs a person is still given, and whether that is exact: if all designs that have some
+    for them set a load. Else it is one person's share, rounded up."""
+    loads, all_limited = _design_loads(session)
+    of = (session.store, session.config.name, person.name)
+    if loads and not all_limited:
+        giving = designs_with_free(*of)
+        loads = {design_id: loads[design_id] for design_id in giving & loads.keys()}
+        all_limited = len(loads) == len(giving)
+    if all_limited:
+        taken = own_loads(*of)
+        return min(free, sum(max(load - taken.get(design_id, 0), 0) for design_id, load in loads.items())), True
     people = sum(one.revoked_at is None for one in session.people.all())
     overlap = max((design.parameters.get("overlap") or 1 for design in session.designs.outlines()), default=1)
-    return min(free, -(-free * overlap // max(people, 1)))
+    return min(free, -(-free * overlap // max(people, 1))), False
 
 
 def _design_loads(session: AnnotationSession) -> tuple[dict[int, int], bool]:

@@ -161,7 +161,7 @@ def _retraction_of_gold(session: AnnotationSession, person: Person, gold: Curren
         status=State.retracted,
         phase=gold.phase,
         sample=gold.sample,
-        extra={"retracts": gold.seq},
+        extra={"retracts": gold.seq, "block": gold.extra["block"]},
         nonce=nonce,
     )
 
@@ -187,7 +187,7 @@ def _submit_training(
             raise ConflictError("changed", "this pair's text has changed since it was shown; read it again")
         extra = {**checked.extra, "training_id": training.training_id, "known": training.relevance}
         if training.gold:
-            extra["block"] = gold_block(session, person)
+            extra["block"] = gold_block(session, person, training)
         known = session.assignments.add_label(answer_label(session, person, pair, checked, "training", nonce, extra))
     return Outcome(known.seq, known.again, feedback=feedback)
 
@@ -198,7 +198,6 @@ def _slot(session: AnnotationSession, person: Person, item: Item) -> Slot:
     slot = session.assignments.slot(item.assignment_id) if type(item.assignment_id) is int else None
     if slot is None:
         raise ConflictError("gone", "there is no such pair to grade any more; go on with the next one")
-    # A repeat that was put off is withdrawn too: the same answer may be sent again.
     if slot.state == "withdrawn" and slot.holder != person.name:
         raise ConflictError("withdrawn", "this pair was withdrawn; go on with the next one")
     if slot.holder != person.name:

@@ -14,6 +14,7 @@ from quati_pool.records import State
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.label_queries import append_once, rationales_of
 from quati_pool.store.records import ADJUDICATED, Label, Submitted
+from quati_pool.text.fencing import sendable
 
 LONGEST_COMMENT = 10_000
 _LONGEST_NONCE = 64
@@ -134,7 +135,7 @@ def clean_comment(comment: str | None) -> str | None:
     comment = (comment or "").strip()
     if len(comment) > LONGEST_COMMENT:
         raise AnswerError(f"the comment has more than {LONGEST_COMMENT:,} characters; shorten it")
-    return comment or None
+    return sendable(comment) or None
 
 
 def pooled_pair(session: AnnotationSession, query_id: str, doc_id: str) -> Pair:

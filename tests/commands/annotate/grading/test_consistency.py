@@ -12,16 +12,17 @@ from typing import Any
 import pytest
 
 from quati_pool.annotation.interleaving import block_due, block_size
-from quati_pool.commands.annotate.errors import ForbiddenError
+from quati_pool.commands.annotate.assigning.training_file import add_pairs
 from quati_pool.commands.annotate.grading.item import Item
 from quati_pool.commands.annotate.grading.next_item import next_item, progress
 from quati_pool.commands.annotate.grading.pace import pace
-from quati_pool.commands.annotate.grading.submission import second_label, submit, undo
+from quati_pool.commands.annotate.grading.submission import submit, undo
 from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.labels.labelers import Grading
+from quati_pool.project.config import load_config
 from quati_pool.store.errors import ConflictError
 from tests.commands.annotate.people_at_work import answer, assigned, collection, item, labels, pairs, text, token
-from tests.commands.annotate.revealing import judged
 from tests.commands.judged import pair, repool
 
 QUERIES, DOCS = 6, 10
@@ -160,19 +161,16 @@ def test_a_repeats_label_is_never_a_grade_and_names_the_label_that_counted(sessi
     assert submit(session, ana, shown, answer(1000, other)).again
 
 
-def test_a_repeat_that_is_put_off_does_not_come_again(session: AnnotationSession) -> None:
+def test_a_repeat_that_is_put_off_comes_last(session: AnnotationSession) -> None:
     ana = token(session, "ana")
-    assigned(session)
+    assigned(session, ("ana",))
     shown = until(session, ana, "repeat")
     later = answer(1000, None, status="skipped")
     submit(session, ana, shown, later)
     assert submit(session, ana, shown, later).again
-    with pytest.raises(ConflictError) as caught:
-        submit(session, ana, shown, answer(1001))
-    assert caught.value.reason == "withdrawn"
-    rest = graded(session, ana, start=2000)
-    assert ids(shown) not in [ids(one) for one in rest if one.kind == "repeat"]
-    assert next_item(session, ana) is None
+    rest = [ids(one) for one in graded(session, ana, start=2000)]
+    assert rest.count(ids(shown)) == 1
+    assert rest[-1] == ids(shown)
 
 
 def test_a_repeat_is_undone_like_any_pair(session: AnnotationSession) -> None:
@@ -213,8 +211,7 @@ def test_no_figure_of_the_progress_shows_a_repeat_or_a_gold_pair(tmp_path: Path,
             counts.append((now.done, now.total, pace(session, ana).today))
             if shown is None:
                 break
-            assert now.query_id == shown.query_id
-            assert 0 <= now.query_done < now.query_total
+            assert now.query_total == 0
             submit(session, ana, shown, answer(number, number % 4))
             kinds[shown.kind] += 1
         # 40 pairs; repeats are due in the blocks of 5 after the 11th answer; of 4 blocks' gold pairs there are 3.
@@ -254,23 +251,6 @@ def test_nothing_comes_again_by_default(tmp_path: Path) -> None:
         assigned(session)
         assert {shown.kind for shown in graded(session, ana)} == {"blind"}
         assert all(design.method != "repeats" for design in session.designs.all())
-
-
-def test_nothing_is_revealed_of_a_repeat(tmp_path: Path) -> None:
-    path = collection(tmp_path, pairs(QUERIES, DOCS), judges={"lexical": {"judge": "lexical"}},
-                      annotation={"reveal": "lexical", "repeats": 0.2})  # fmt: skip
-    with AnnotationSession.open(path) as session:
-        assert session.revealed is not None
-        version = str(session.revealed.version)
-        everywhere = {(f"q{q}", f"d{d}"): 1 for q in range(QUERIES) for d in range(DOCS)}
-        judged(session.store, version, everywhere, pool=pairs(QUERIES, DOCS))
-        ana = token(session, "ana")
-        assigned(session)
-        assert submit(session, ana, item(session, ana), answer(999)).reveal is not None
-        shown = until(session, ana, "repeat")
-        assert submit(session, ana, shown, answer(1000)).reveal is None
-        with pytest.raises(ForbiddenError, match="nothing was revealed"):
-            second_label(session, ana, dataclasses.replace(shown, kind="blind"), answer(1001))
 
 
 def test_what_a_browser_says_about_the_kind_decides_nothing(session: AnnotationSession) -> None:
@@ -362,6 +342,91 @@ def test_what_was_put_off_comes_after_the_others(golden: AnnotationSession) -> N
     assert rest[-1] == ids(first)
 
 
+def test_a_gold_pair_put_off_is_asked_at_the_end_and_the_total_stays(tmp_path: Path) -> None:
+    with opened(tmp_path, gold=0.2, repeats=0.2) as session:
+        ana = token(session, "ana")
+        assigned(session, ("ana",), queries=["q0", "q1"])
+        add_gold(session, ("q3", "d0"), ("q3", "d1"))
+        totals: list[int | None] = []
+        put_off: list[tuple[str, str]] = []
+        waiting: set[tuple[str, str]] = set()
+        for number in range(100):
+            shown = next_item(session, ana)
+            totals.append(progress(session, ana, shown).total)
+            if shown is None:
+                break
+            later = shown.kind in ("gold", "repeat") and ids(shown) not in put_off
+            if later:
+                put_off.append(ids(shown))
+                waiting.add(ids(shown))
+                submit(session, ana, shown, answer(number, None, status="skipped"))
+            else:
+                waiting.discard(ids(shown))
+                submit(session, ana, shown, answer(number, 1))
+            assert progress(session, ana).skipped == len(waiting)
+        assert len(put_off) >= 3
+        now = progress(session, ana)
+        assert (now.done, now.skipped) == (now.total, 0)
+        assert set(totals) == {now.total}
+
+
+def test_gold_pairs_taken_back_come_again_in_turn(golden: AnnotationSession) -> None:
+    ana = token(golden, "ana")
+    until(golden, ana, "gold")
+    seen = graded(golden, ana, 25, start=2000)
+    assert sum(shown.kind == "gold" for shown in seen) >= 2
+    total = progress(golden, ana).total
+    for shown in reversed(seen):
+        assert undo(golden, ana)
+        assert ids(item(golden, ana)) == ids(shown)
+    assert progress(golden, ana).total == total
+    again = graded(golden, ana, 25, start=3000)
+    assert [ids(shown) for shown in again] == [ids(shown) for shown in seen]
+    for shown in seen:
+        if shown.kind == "gold":
+            given = [label.extra["block"] for label in labels(golden, "ana", *ids(shown))]
+            assert given == [given[0]] * 3
+
+
+def test_neither_check_comes_where_a_judges_grade_is_shown_after_the_others(tmp_path: Path) -> None:
+    revealing: dict[str, Any] = {"judges": {"lexical": {"judge": "lexical"}}}
+    with pytest.raises(InputError, match="repeat their own; set reveal: or repeats:, not both"):
+        load_config(
+            collection(tmp_path / "r", pairs(1, 1), **revealing, annotation={"reveal": "lexical", "repeats": 0.1})
+        )
+    config = collection(
+        tmp_path / "g", pairs(QUERIES, DOCS), **revealing, annotation={"reveal": "lexical", "gold": 0.5}
+    )
+    (tmp_path / "gold.tsv").write_text("query_id\tdoc_id\trelevance\nq3\td0\t1\n", encoding="utf-8")
+    with AnnotationSession.open(config) as session:
+        with pytest.raises(QuatiPoolError, match="people would know gold pairs"):
+            add_pairs(session, tmp_path / "gold.tsv", gold=True, by="lia")
+        add_gold(session, ("q3", "d0"))  # added before reveal: was
+        ana = token(session, "ana")
+        assigned(session, queries=["q0"])
+        seen = graded(session, ana)
+        assert {shown.kind for shown in seen} == {"blind"}
+        assert progress(session, ana).total == len(seen)
+
+
+def test_a_pair_is_no_gold_for_those_whom_its_free_slots_need(tmp_path: Path, made_url: str) -> None:
+    with opened(tmp_path, made_url, gold=0.5) as session:
+        ana, bia = token(session, "ana"), token(session, "bia")
+        assigned(session, ("ana",), queries=["q0"])
+        assigned(session, ("bia",), queries=["q1"])
+        assigned(session, (None, None), queries=["q2"])
+        add_gold(session, *((f"q{query}", f"d{doc}") for query in (2, 3) for doc in range(2)))
+        # Without cai, both are needed for each pair of q2.
+        assert {ids(one)[0] for one in graded(session, ana, 12) if one.kind == "gold"} == {"q3"}
+        cai = token(session, "cai")
+        gold = [ids(one) for one in graded(session, bia, 14, start=1000) if one.kind == "gold"]
+        assert sorted(gold) == [("q2", "d0"), ("q2", "d1"), ("q3", "d0"), ("q3", "d1")]
+        # Now ana and cai are needed for these.
+        for mine, start in ((ana, 2000), (cai, 3000)):
+            assert "q2" not in {ids(one)[0] for one in graded(session, mine, start=start) if one.kind == "gold"}
+        assert session.assignments.free_pairs("cai") == 0
+
+
 def test_people_do_not_get_what_they_wrote_graded_hold_or_practised(tmp_path: Path) -> None:
     with opened(tmp_path, gold=0.5) as session:
         assigned(session, ("ana",), queries=["q0"])
@@ -394,7 +459,7 @@ def test_who_answered_a_gold_pair_gets_no_slot_of_it(tmp_path: Path, made_url: s
         assert len({ids(one) for one in seen if one.query_id == "q3"} - {("q3", "d4")}) == DOCS - 1
         assert ("q3", "d4") not in [ids(one) for one in seen]
         now = progress(session, ana)
-        assert (now.free, now.query_id) == (0, None)
+        assert now.free == 0
         assert [ids(one) for one in graded(session, bia, start=3000)] == [("q3", "d4")]
 
 

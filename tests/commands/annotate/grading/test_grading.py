@@ -274,7 +274,7 @@ def test_a_label_says_all_that_is_known_of_it(tmp_path: Path, made_url: str) -> 
         assert (label.seq, outcome.again, outcome.feedback, outcome.reveal) == (outcome.seq, False, None, None)
         assert (label.labeler_id, label.kind, label.version) == ("ana", "assessor", session.version)
         assert (label.phase, label.sample, label.status, label.relevance) == ("blind", 1, State.ok, 3)
-        assert (label.rationale, label.assignment_id) == ("responde\x00 \ud800", shown.assignment_id)
+        assert (label.rationale, label.assignment_id) == ("responde\x00 \ufffd", shown.assignment_id)
         # printf '# Guia\n' | sha256sum
         guidelines = "69cc2dac1ce8978ba7987df0737246b6433f9e4a5631579c7440fc0c04a07616"
         assert label.extra == {
@@ -454,14 +454,25 @@ def test_progress_counts_the_query_and_all(session: AnnotationSession) -> None:
     ana, bia = token(session, "ana"), token(session, "bia")
     assigned(session)
     before = progress(session, ana)
-    assert (before.query_id, before.done, before.total, before.free) == (None, 0, None, 6)
+    assert (before.query_total, before.done, before.total, before.free) == (0, 0, None, 6)
     submit(session, ana, item(session, ana), answer(1))
     now = progress(session, ana, item(session, ana))
-    assert (now.query_id, now.query_done, now.query_total) == ("q0", 1, 3)
+    assert (now.query_done, now.query_total) == (1, 3)
     assert (now.done, now.total, now.free) == (1, None, 3)
     item(session, bia)
     now = progress(session, ana)
     assert (now.done, now.total, now.free) == (1, 3, 0)
+
+
+def test_progress_knows_the_whole_where_all_that_is_left_has_a_load(lite: AnnotationSession) -> None:
+    ana = token(lite, "ana")
+    assigned(lite, ("bia",), queries=["q0"])  # without a load
+    assigned(lite, load=2, queries=["q1"])
+    assert (progress(lite, ana).total, progress(lite, ana).about) == (2, 2)
+    for number in range(2):
+        submit(lite, ana, item(lite, ana), answer(number))
+        assert progress(lite, ana).total == 2
+    assert next_item(lite, ana) is None
 
 
 def test_progress_knows_the_whole_where_a_load_is_set(lite: AnnotationSession) -> None:
