@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 from markupsafe import Markup
@@ -12,6 +12,7 @@ from markupsafe import Markup
 from annotator_app import context, error_notices, html, theme, words
 from annotator_app.figures_table import figures_table
 from quati_pool.annotation.codes import new_token
+from quati_pool.annotation.errors import DesignError
 from quati_pool.commands.annotate import team
 from quati_pool.commands.annotate.assessors import ListedAssessor
 from quati_pool.commands.annotate.assigning.assign import AssignReport
@@ -19,21 +20,32 @@ from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.annotate.assigning.pair_sampling import STRATIFIED_BY
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.commands.annotate.team import DesignChoices, PastedRowsError
+from quati_pool.commands.annotate.team import DesignChoices, ListedDesign, PastedRowsError
 from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import ConflictError, StoreError
-from quati_pool.store.people import LONGEST_NAME
 from quati_pool.store.records import Role
 
 _Said = tuple[str, str]
 """A sentence for the page, and the kind of its notice."""
 
+
+class _Preview(NamedTuple):
+    """What a design of these options would be. It can be made one once, by the press with the token ``create``."""
+
+    options: AssignOptions
+    report: AssignReport
+    create: str
+
+
 _LOGGER = logging.getLogger("annotator_app")
 
 _SAID = "team.said"
 _DONE = "team.done"
+_KNOWN = "team.known"
 _PREVIEW = "team.preview"
+_WISH = "team.wish"
 _FORM = "team.form"
+_KIND = "team.kind"
 _ROWS = "team.rows"
 _ROLES = ("assessor", "lead")
 _METHODS = ("all", "random", "stratified", "queries")
@@ -75,8 +87,9 @@ def _people() -> None:
         found = team.people(*_asked())
         _section("people")
         _new_code()
-        columns = ["name", "role", "code", "since", "seen", "open", "done"]
-        _table(columns, [_person(one) for one in found], 5)
+        with st.container(key="people-table"):
+            columns = ["name", "role", "code", "since", "seen", "open", "done"]
+            _table(columns, [_person(one) for one in found], 5)
         left, right = st.columns(2, gap="large")
         with left:
             _add_form()
@@ -118,29 +131,46 @@ def _add_form() -> None:
     number = st.session_state.setdefault(_FORM, 0)
     with st.form(f"team.add{number}"):
         html.draw(html.fill("<b>{text}</b>", text=_say("add")))
-        st.text_input(
-            _say("name"), key=f"team.name{number}", max_chars=LONGEST_NAME, placeholder=_say("name_hint"),
-            autocomplete="off",
-        )  # fmt: skip
+        st.text_input(_say("name"), key=f"team.name{number}", placeholder=_say("name_hint"), autocomplete="off")
         st.radio(
             _say("role_of"), _ROLES, key=f"team.role{number}", horizontal=True,
             format_func=lambda role: _say(f"role.{role}"), help=_say("role_help"),
         )  # fmt: skip
         st.form_submit_button(_say("add_button"), type="primary", on_click=_add, args=(number,))
+    known = st.session_state.get(_KNOWN)
+    if known is not None:
+        name, role, asked = known
+        error_notices.notice(asked)
+        st.button(
+            _say("same_person", name=html.label(name)), key="team.same-person", on_click=_give,
+            args=(number, name, role, True),
+        )  # fmt: skip
 
 
 def _add(number: int) -> None:
+    name = str(st.session_state.get(f"team.name{number}") or "").strip()
+    _give(number, name, st.session_state[f"team.role{number}"], False)
+
+
+def _give(number: int, name: str, role: Role, returning: bool) -> None:
+    state = st.session_state
+    state.pop(_KNOWN, None)
+
     def step() -> None:
-        name = str(st.session_state.get(f"team.name{number}") or "").strip()
-        if not name:
-            raise AnswerError("there is no name; write one", "name_empty")
-        role: Role = st.session_state[f"team.role{number}"]
-        code = team.add_person(*_asked(), name, role)
-        st.session_state[context.NEW_CODE] = (name, code)
+        try:
+            code = team.add_person(*_asked(), name, role, returning=returning)
+        except AnswerError as error:
+            if error.reason == "name_known":
+                state[_KNOWN] = (name, role, _refusal(error))
+            raise
+        state[context.NEW_CODE] = (name, code)
         # A new form has new keys, so it is empty.
-        st.session_state[_FORM] = number + 1
+        state[_FORM] = number + 1
 
     _press("people", ("add", number), step)
+    if _KNOWN in state:
+        # That is asked under the form.
+        state.pop(f"{_SAID}.people", None)
 
 
 def _of_somebody(found: Sequence[ListedAssessor]) -> None:
@@ -169,12 +199,19 @@ def _of_somebody(found: Sequence[ListedAssessor]) -> None:
             if one.has_code:
                 with st.popover(_say("revoke"), key=f"team.revoke-{one.handle}"):
                     html.draw(html.fill("<p>{text}</p>", text=_say("revoke_sure", name=html.short_line(one.name))))
-                    release = st.checkbox(
+                    st.checkbox(
                         _say("release"), value=True, key=f"team.release-{one.handle}", help=_say("release_help")
                     )
                     st.button(
                         _say("revoke_button"), key=f"team.revoke-{one.handle}-sure", type="primary",
-                        on_click=_revoke, args=(one, release),
+                        on_click=_revoke, args=(one,),
+                    )  # fmt: skip
+            elif one.open:
+                with st.popover(_say("open_to_all", count=one.open), key=f"team.open-{one.handle}"):
+                    html.draw(html.fill("<p>{text}</p>", text=_say("open_sure", name=html.short_line(one.name))))
+                    st.button(
+                        _say("open_button"), key=f"team.open-{one.handle}-sure", type="primary", on_click=_release,
+                        args=(one,),
                     )  # fmt: skip
 
 
@@ -186,15 +223,27 @@ def _replace(one: ListedAssessor) -> None:
     _press("people", ("code", one.handle), step)
 
 
-def _revoke(one: ListedAssessor, release: bool) -> None:
+def _revoke(one: ListedAssessor) -> None:
+    release = bool(st.session_state.get(f"team.release-{one.handle}"))
+
     def step() -> _Said:
         released = team.revoke(*_asked(), one.name, release=release)
         if st.session_state.get(context.NEW_CODE, ("", ""))[0] == one.name:
             del st.session_state[context.NEW_CODE]
         said = _say("revoked", name=html.one_line(one.name))
-        return (f"{said} {_say('released', count=released)}" if release else said, "good")
+        if release:
+            return (f"{said} {_say('released', count=released)}", "good")
+        (kept,) = [person.open for person in team.people(*_asked()) if person.name == one.name]
+        return (f"{said} {_say('kept', count=kept)}", "good")
 
     _press("people", ("revoke", one.handle), step)
+
+
+def _release(one: ListedAssessor) -> None:
+    def step() -> _Said:
+        return (_say("released", count=team.release(*_asked(), one.name)), "good")
+
+    _press("people", ("release", one.handle, one.open), step)
 
 
 # Designs
@@ -203,44 +252,86 @@ def _revoke(one: ListedAssessor, release: bool) -> None:
 @st.fragment
 def _designs() -> None:
     with error_notices.guarded():
-        found = team.designs(*_asked())
-        _section("designs")
-        columns = ["design", "created", "method", "to", "chosen", "overlap", "seed", "open", "done"]
-        rows: list[list[Markup | str]] = [
-            [
-                str(one.design_id),
-                f"{one.created_at:%Y-%m-%d %H:%M}",
-                _method(one.method, one.judge),
-                html.join([html.text(name) for name in one.to], ", ") or _say("anyone"),
-                context.number(one.pairs),
-                context.number(one.overlap),
-                str(one.seed),
-                context.number(one.open),
-                context.number(one.done),
-            ]
-            for one in found
+        session, token = _asked()
+        session.person(token, "lead")
+        # Filled last: creating a design, while the fields are drawn, changes what is said and listed here.
+        top = st.container()
+        # Without a pool there are designs, but no new one.
+        with error_notices.guarded():
+            _new_design(team.design_choices(session, token))
+        with top:
+            _section("designs")
+            _listed_designs(team.designs(session, token))
+
+
+def _listed_designs(found: Sequence[ListedDesign]) -> None:
+    if not found:
+        html.draw(html.fill('<p class="quiet">{text}</p>', text=_say("no_design")))
+        return
+    columns = ["design", "created", "method", "to", "chosen", "overlap", "seed", "open", "done"]
+    rows: list[list[Markup | str]] = [
+        [
+            str(one.design_id),
+            f"{one.created_at:%Y-%m-%d %H:%M}",
+            _method(one.method, one.judge),
+            html.join([html.text(name) for name in one.to], ", ") or _say("anyone"),
+            context.number(one.pairs),
+            context.number(one.overlap),
+            str(one.seed),
+            context.number(one.open),
+            context.number(one.done),
         ]
-        if rows:
-            _table(columns, rows, 4)
-        else:
-            html.draw(html.fill('<p class="quiet">{text}</p>', text=_say("no_design")))
-        choices = team.design_choices(*_asked())
-        with st.container(key="design", border=True):
-            html.draw(html.fill("<b>{text}</b>", text=_say("new_design")))
-            options = _options(choices)
-            st.button(_say("preview"), key="team.preview-button", on_click=_preview, args=(options,))
-            previewed = st.session_state.get(_PREVIEW)
-            # The preview of other options than those in the fields says nothing about these.
-            if previewed is not None and previewed[0] == options:
-                with st.container(key="design-preview"):
-                    _previewed(*previewed)
+        for one in found
+    ]
+    with st.container(key="designs-table"):
+        _table(columns, rows, 4)
+    undone = {one.design_id: one for one in found if one.open}
+    if not undone:
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        design_id = st.selectbox(
+            _say("withdraw_from"), list(undone), index=None, key="team.withdraw", placeholder=_say("choose"),
+            format_func=lambda one: f"{one} · {_method_name(undone[one].method)}" if one in undone else str(one),
+        )  # fmt: skip
+        one = undone.get(design_id or 0)
+        if one is not None:
+            with st.popover(_say("withdraw"), key=f"team.withdraw-{one.design_id}"):
+                sure = _say("withdraw_sure", design=str(one.design_id), count=one.open)
+                html.draw(html.fill("<p>{text}</p>", text=sure))
+                st.button(
+                    _say("withdraw_button"), key=f"team.withdraw-{one.design_id}-sure", type="primary",
+                    on_click=_withdraw, args=(one,),
+                )  # fmt: skip
+
+
+def _withdraw(one: ListedDesign) -> None:
+    def step() -> _Said:
+        count = team.withdraw_design(*_asked(), one.design_id)
+        return (_say("withdrawn", design=str(one.design_id), count=count), "good")
+
+    _press("designs", ("withdraw", one.design_id, one.open, one.done), step)
+
+
+def _new_design(choices: DesignChoices) -> None:
+    with st.container(key="design", border=True):
+        html.draw(html.fill("<b>{text}</b>", text=_say("new_design")))
+        options = _options(choices)
+        st.button(_say("preview"), key="team.preview-button", on_click=_wish, args=(None,))
+        _fulfil(options)
+        previewed = st.session_state.get(_PREVIEW)
+        if previewed is not None:
+            with st.container(key="design-preview"):
+                _previewed(previewed, changed=previewed.options != options)
 
 
 def _method(method: str, judge: str | None) -> Markup:
     by = Markup("") if judge is None else html.fill(' <span class="quiet">{judge}</span>', judge=html.text(judge))
+    return html.fill("{method}{by}", method=_method_name(method), by=by)
+
+
+def _method_name(method: str) -> str:
     key = f"method.{method}"
-    known = f"team.{key}" in words.messages(context.language())
-    return html.fill("{method}{by}", method=_say(key) if known else method, by=by)
+    return _say(key) if f"team.{key}" in words.messages(context.language()) else method
 
 
 def _options(choices: DesignChoices) -> AssignOptions:
@@ -252,7 +343,7 @@ def _options(choices: DesignChoices) -> AssignOptions:
     if method == "all":
         chosen["everything"] = True
     elif method == "random":
-        chosen["random"] = str(_size(choices))
+        chosen["random"] = str(_size(choices, "team.size"))
     elif method == "stratified":
         chosen = _strata_fields(choices)
     else:
@@ -284,20 +375,15 @@ def _options(choices: DesignChoices) -> AssignOptions:
     return AssignOptions(**chosen)
 
 
-def _size(choices: DesignChoices) -> int:
-    return st.number_input(
-        _say("size", pairs=choices.pairs),
-        1,
-        max(choices.pairs, 1),
-        value=min(100, max(choices.pairs, 1)),
-        key="team.size",
-    )
+def _size(choices: DesignChoices, key: str, least: int = 1) -> int:
+    most = max(choices.pairs, 1)
+    return st.number_input(_say("size", pairs=choices.pairs), 1, most, value=min(max(100, least), most), key=key)
 
 
 def _strata_fields(choices: DesignChoices) -> dict[str, Any]:
     left, middle, right = st.columns(3)
     with left:
-        size = _size(choices)
+        size = _size(choices, "team.size-stratified", choices.strata)
     with middle:
         judge = st.selectbox(
             _say("judge"),
@@ -321,6 +407,30 @@ def _strata_fields(choices: DesignChoices) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _wish(create: str | None) -> None:
+    """Notes that a preview is wished, or with the token ``create`` a design. A press does no more: just before it a
+    field may have been changed, and what the fields hold is known when they are drawn."""
+    st.session_state[_WISH] = (create,)
+
+
+def _fulfil(options: AssignOptions) -> None:
+    """Does what was wished, with what the fields say now."""
+    state = st.session_state
+    wish = state.pop(_WISH, None)
+    if wish is None:
+        return
+    (create,) = wish
+    previewed = state.get(_PREVIEW)
+    if create is None:
+        _preview(options)
+    elif ("create", create) in state.get(_DONE, {}) or (previewed is not None and previewed.options == options):
+        _create(options, create)
+    else:
+        _preview(options)
+        if _PREVIEW in state:
+            state[f"{_SAID}.designs"] = (_say("not_previewed"), "warning")
+
+
 def _preview(options: AssignOptions) -> None:
     state = st.session_state
     state.pop(_PREVIEW, None)
@@ -330,13 +440,13 @@ def _preview(options: AssignOptions) -> None:
             raise AnswerError("no query is chosen; choose one", "no_query")
         if options.by == ():
             raise AnswerError("nothing forms strata; choose something", "no_strata")
-        # Each preview can be made a design once.
-        state[_PREVIEW] = (options, team.preview_design(*_asked(), options), new_token())
+        state[_PREVIEW] = _Preview(options, team.preview_design(*_asked(), options), new_token())
 
     _press("designs", new_token(), step)
 
 
-def _previewed(options: AssignOptions, report: AssignReport, preview: str) -> None:
+def _previewed(preview: _Preview, *, changed: bool) -> None:
+    report = preview.report
     strata = team.shown_strata(report.strata)
     said = [_say("would", chosen=len(report.sample), pairs=report.frame_pairs, count=report.overlap)]
     if report.known is not None:
@@ -360,8 +470,11 @@ def _previewed(options: AssignOptions, report: AssignReport, preview: str) -> No
     _table(
         ["stratum", "in_pool", "chosen", "inclusion"], shown, 1, note=_say("more_strata", count=more) if more else ""
     )
+    # Below all else and without taking the button away: this comes up between pressing and letting go of it.
     if report.known is None and len(report.sample):
-        st.button(_say("create"), key="team.create", type="primary", on_click=_create, args=(options, preview))
+        st.button(_say("create"), key="team.create", type="primary", on_click=_wish, args=(preview.create,))
+    if changed:
+        html.draw(html.fill('<p class="quiet">{text}</p>', text=_say("fields_changed")))
 
 
 def _probability(one: team.ShownStratum) -> str:
@@ -369,7 +482,7 @@ def _probability(one: team.ShownStratum) -> str:
     return next(ends) if one.lowest == one.highest else " – ".join(ends)
 
 
-def _create(options: AssignOptions, preview: str) -> None:
+def _create(options: AssignOptions, press: str) -> None:
     def step() -> _Said:
         report = team.create_design(*_asked(), options)
         st.session_state.pop(_PREVIEW, None)
@@ -380,7 +493,7 @@ def _create(options: AssignOptions, preview: str) -> None:
         said = _say("created", design=str(report.design_id), count=len(report.sample))
         return (f"{said} {_say('slots', count=report.added_slots)}", "good")
 
-    _press("designs", ("create", preview), step)
+    _press("designs", ("create", press), step)
 
 
 # Pairs with a known grade
@@ -394,7 +507,7 @@ def _known_pairs() -> None:
         with st.container(key="known-pairs", border=True):
             html.draw(html.fill('<p class="quiet">{text}</p>', text=_say("known_now", practice=practice, gold=gold)))
             kind = st.radio(
-                _say("kind"), ("practice", "gold"), key="team.kind", format_func=lambda name: _say(f"kind_name.{name}")
+                _say("kind"), ("practice", "gold"), key=_KIND, format_func=lambda name: _say(f"kind_name.{name}")
             )
             number = st.session_state.setdefault(_ROWS, 0)
             st.text_area(
@@ -402,12 +515,11 @@ def _known_pairs() -> None:
                 help=_say("rows_help"),
                 placeholder="q1\td7\t3\t…" if kind == "practice" else "q1\td7\t3",
             )  # fmt: skip
-            st.button(
-                _say("rows_add"), key="team.rows-add", type="primary", on_click=_paste, args=(number, kind == "gold")
-            )
+            st.button(_say("rows_add"), key="team.rows-add", type="primary", on_click=_paste, args=(number,))
 
 
-def _paste(number: int, gold: bool) -> None:
+def _paste(number: int) -> None:
+    gold = st.session_state[_KIND] == "gold"
     text = str(st.session_state.get(f"team.rows{number}") or "")
     if number and not text.strip():
         # The second click of two, which finds the field empty because the first one added its rows: the same press.
@@ -447,8 +559,11 @@ def _press(section: str, press: Hashable, step: Callable[[], _Said | None]) -> N
 def _refusal(error: QuatiPoolError) -> str:
     if isinstance(error, PastedRowsError) and error.line is not None:
         return _say("line", line=str(error.line), problem=error.problem)
-    if isinstance(error, AnswerError) and error.reason is not None:
-        return _say(f"refused.{error.reason}")
+    if isinstance(error, (AnswerError, DesignError)) and error.reason is not None:
+        values = {
+            name: html.one_line(value) if isinstance(value, str) else value for name, value in error.values.items()
+        }
+        return _say(f"refused.{error.reason}", **values)
     if isinstance(error, ConflictError):
         return _say("refused.changed")
     if isinstance(error, StoreError):

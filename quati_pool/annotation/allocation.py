@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from quati_pool.annotation.errors import DesignError
 from quati_pool.annotation.hashing import hashes, places
+from quati_pool.text.pluralize import counted
 
 
 class Allocation(NamedTuple):
@@ -40,16 +41,17 @@ def allocate(
         raise DesignError("a person is named twice; name each once")
     if len(people) < overlap:
         raise DesignError(
-            f"each pair goes to {overlap} different people, but only {len(people)} are named; "
-            "name more, or lower the overlap"
+            f"each pair needs {counted(overlap, 'person', 'different people')}, but only "
+            f"{counted(len(people), 'is', 'are')} named; name more, or lower the overlap"
         )
     pairs = len(query_ids)
     needed = pairs * overlap
     if load is not None and min(load, pairs) * len(people) < needed:
         raise DesignError(
-            f"{pairs:,} pairs × {overlap} are {needed:,}, and {len(people)} people with at most {load:,} each hold "
-            f"{load * len(people):,}; raise the load, name more persons, or choose fewer pairs"
-        )
+            f"{pairs:,} pairs × {overlap} are {needed:,}, and {counted(len(people), 'person', 'people')} with at most "
+            f"{load:,} each hold {load * len(people):,}; raise the load, name more people, or choose fewer pairs",
+            "load", needed=needed, held=load * len(people),
+        )  # fmt: skip
     blocks = _blocks(query_ids, doc_ids, seed)
     given = _whole(blocks, people, overlap, seed)
     loads = [sum(len(blocks[query_id]) for query_id in queries) for queries in given.values()]

@@ -24,6 +24,7 @@ import pyarrow as pa
 from quati_pool.annotation.errors import DesignError
 from quati_pool.annotation.hashing import hashes, places
 from quati_pool.records import Int
+from quati_pool.text.pluralize import counted
 
 Values = npt.NDArray[np.float64]
 
@@ -209,9 +210,10 @@ def _seats(sizes: Int, n: int, minimum: int) -> Int:
     needed = int(first.sum())
     if n < needed:
         raise DesignError(
-            f"{len(sizes)} strata with at least {minimum} pairs each need {needed} pairs, not {n}; "
-            "ask for more pairs, stratify by less (--by), or do without a minimum (--minimum 0)"
-        )
+            f"{len(sizes)} strata with at least {counted(minimum, 'pair', 'pairs')} each need {needed} pairs, not {n}; "
+            "ask for more pairs, stratify by less (--by), or do without a minimum (--minimum 0)",
+            "strata", strata=len(sizes), needed=needed, size=n,
+        )  # fmt: skip
     beyond = sizes - first
     owner = np.repeat(_range(len(sizes)), beyond)
     has = _range(len(owner)) - np.repeat(np.cumsum(beyond) - beyond, beyond) + first[owner]

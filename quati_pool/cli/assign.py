@@ -48,7 +48,12 @@ OnlyPeopleOption = Annotated[
     str | None, typer.Option(metavar="ANA,BIA", help="Only these people; by default everyone.")
 ]
 SampleSeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of the choice; pool.yaml's by default.")]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be chosen; write nothing.")]
+WithdrawOption = Annotated[
+    int | None, typer.Option(min=1, metavar="DESIGN", help="Take back what of this design is not done yet.")
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would be chosen or taken back; write nothing.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -62,6 +67,7 @@ def assign(
     queries: PairsOfQueriesOption = None,
     training: TrainingOption = None,
     gold: GoldOption = None,
+    withdraw: WithdrawOption = None,
     by: StrataOption = None,
     judge: JudgeOption = None,
     minimum: MinimumOption = 1,
@@ -83,12 +89,20 @@ def assign(
     sample with the same seed adds only the further pairs. Pairs stay with the people who have them.
     """
     known = training or gold
+    if known is not None or withdraw is not None:
+        choices = (everything, random, stratified, queries, by, judge, system, depth, load, to)
+        several = sum(one is not None for one in (training, gold, withdraw)) > 1
+        if any(choices) or several or overlap != 1 or minimum != 1 or seed is not None:
+            hint, why = (
+                ("--training", "everybody does all of the training") if training
+                else ("--gold", "everybody may get each of the gold pairs") if gold
+                else ("--withdraw", "the design says which pairs it chose")
+            )  # fmt: skip
+            raise typer.BadParameter(f"cannot be combined with the other choices, as {why}", param_hint=hint)
+    if withdraw is not None:
+        _withdraw(config, withdraw, dry_run, database, output_format, full)
+        return
     if known is not None:
-        choices = (everything, random, stratified, queries, by, judge, system, depth, load, to, training and gold)
-        if any(choices) or overlap != 1 or minimum != 1 or seed is not None:
-            pairs = "does all of the training" if training else "may get each of the gold pairs"
-            raise typer.BadParameter(f"cannot be combined with the other choices, as everybody {pairs}",
-                                     param_hint="--training" if training else "--gold")  # fmt: skip
         _train(config, known, gold is not None, dry_run, database, output_format, full)
         return
     if depth is not None and system is None:
@@ -137,6 +151,19 @@ def _train(
         output_format,
         full,
     )
+
+
+def _withdraw(
+    config: Path, design_id: int, dry_run: bool, database: str | None, output_format: Format, full: bool
+) -> None:
+    from quati_pool.commands.annotate.assigning.withdraw import withdraw as step
+    from quati_pool.reporting.answers.annotation import withdrawn
+    from quati_pool.reporting.json_data.annotate import withdrawn_as_data
+    from quati_pool.reporting.tables.assign import withdrawn_table
+
+    with ConsoleListener() as listener:
+        made = step(config, design_id, dry_run=dry_run, database=database, listener=listener)
+    show(made, withdrawn, lambda report: [withdrawn_table(report)], withdrawn_as_data, output_format, full)
 
 
 def _parts(text: str | None) -> list[str] | None:

@@ -183,7 +183,7 @@ def _csv(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:
         if pick is None:
             pick, width = _picker(path, line, row, fields), len(row)
         elif len(row) != width:
-            problems.report(path, line, f"{len(row)} columns; expected {width}: as in the header")
+            problems.report(path, line, f"{_columns(row)}; expected {width}: as in the header")
         else:
             yield line, pick(row)
 
@@ -204,7 +204,7 @@ def _tsv(path: Path, fields: Sequence[Field], headerless: bool, problems: Proble
                 continue
             pick, width, model = _picker(path, line, names, fields), len(names), " <tab> ".join(names)
         if len(row) != width:
-            problems.report(path, line, f"{len(row)} columns; expected {width}: {model}")
+            problems.report(path, line, f"{_columns(row)}; expected {width}: {model}")
             continue
         values = pick(row)
         fault = _id_in_quotes(fields, values) if '"' in text else None
@@ -236,3 +236,7 @@ def _picker(
             raise InputError(path, line, f"column {quoted(field.column)} occurs twice; expected it once")
     places = [header.index(field.column) if field.column in header else None for field in fields]
     return lambda row: ["" if place is None else row[place] for place in places]
+
+
+def _columns(row: Sequence[str]) -> str:
+    return "1 column" if len(row) == 1 else f"{len(row)} columns"

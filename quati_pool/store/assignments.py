@@ -181,8 +181,8 @@ class Assignments:
 
     def submit(self, name: str, assignment_id: int, label: Label, lease_seconds: float) -> Submitted:
         """Writes a person's label for a slot they hold and renews their leases, so that each has at least nine tenths
-        left. ``ok`` and ``unsure`` complete the slot; ``skipped`` leaves it open, later in the queue, and withdraws a
-        repeat. A label whose nonce is in the store is not written again.
+        left. ``ok`` and ``unsure`` complete the slot; ``skipped`` leaves it open, later in the queue, and puts a
+        repeat behind all others. A label whose nonce is in the store is not written again.
 
         Raises ConflictError, and writes nothing, if the slot is done, withdrawn, gone or no longer theirs;
         StoreError for a label of another person, pair, phase or state, or a nonce that another label has.

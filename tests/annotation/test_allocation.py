@@ -133,12 +133,12 @@ def test_another_seed_gives_another_allocation() -> None:
     ("names", "overlap", "load", "message"),
     [
         (["ana"], 2, None,
-         "each pair goes to 2 different people, but only 1 are named; name more, or lower the overlap"),
-        ([], 1, None, "each pair goes to 1 different people, but only 0 are named; name more, or lower the overlap"),
+         "each pair needs 2 different people, but only 1 is named; name more, or lower the overlap"),
+        ([], 1, None, "each pair needs 1 person, but only 0 are named; name more, or lower the overlap"),
         (["ana", "ana"], 1, None, "a person is named twice; name each once"),
         (["ana"], 0, None, "an overlap of 0 gives pairs to nobody; ask for at least 1"),
         (["ana", "bia", "caio"], 2, 6,
-         "10 pairs × 2 are 20, and 3 people with at most 6 each hold 18; raise the load, name more persons, or "
+         "10 pairs × 2 are 20, and 3 people with at most 6 each hold 18; raise the load, name more people, or "
          "choose fewer pairs"),
     ],
 )  # fmt: skip

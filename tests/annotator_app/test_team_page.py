@@ -11,13 +11,14 @@ from streamlit.testing.v1 import AppTest
 
 from annotator_app import context
 from quati_pool.commands.annotate import team
+from quati_pool.commands.annotate.grading.submission import submit
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.judge.judge import judge
 from quati_pool.project.events import Listener
 from quati_pool.store.errors import StoreError
 from tests.annotator_app.opened import as_person, shown
 from tests.commands.annotate.disputes import Tokens, disputed
-from tests.commands.annotate.people_at_work import collection, token
+from tests.commands.annotate.people_at_work import answer, assigned, collection, item, token
 from tests.patience import PATIENCE
 
 Here = tuple[AnnotationSession, Tokens]
@@ -87,12 +88,109 @@ def test_a_database_that_does_not_answer_is_no_place_for_a_machines_path(
     assert "Design 1 is created, with 6 pairs. 6 new assignments." in shown(pressed(app, "Create"))
 
 
-def test_a_preview_of_other_options_is_not_shown(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_preview_is_of_what_the_fields_hold_when_it_is_pressed(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     app = page(here[1].lia, monkeypatch)
+    # Not drawn between the field and the press, as by a press straight after typing.
+    app.number_input(key="team.overlap").set_value(2)
+    assert "6 of 6 pairs, each for 2 people. 12 new assignments." in shown(pressed(app, "Preview"))
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_a_design_is_what_was_previewed_or_is_not_made(
+    here: Here, monkeypatch: pytest.MonkeyPatch, *, drawn: bool
+) -> None:
+    session, tokens = here
+    app = page(tokens.lia, monkeypatch)
     assert "6 of 6 pairs, each for 1 person. 6 new assignments." in shown(pressed(app, "Preview"))
-    app.number_input(key="team.overlap").set_value(2).run()
-    assert "6 of 6 pairs" not in shown(app)
-    assert "Create" not in [button.label for button in app.button]
+    app.number_input(key="team.overlap").set_value(2)
+    if drawn:
+        assert "The fields were changed since this preview." in shown(app.run())
+    text = shown(pressed(app, "Create"))
+    assert "nothing was created. Here is the preview of what they say now." in text
+    assert "6 of 6 pairs, each for 2 people. 12 new assignments." in text
+    assert "The fields were changed since this preview." not in text
+    assert session.designs.all() == []
+    assert "Design 1 is created, with 6 pairs. 12 new assignments." in shown(pressed(app, "Create"))
+    assert [one.parameters["overlap"] for one in session.designs.all()] == [2]
+
+
+def test_a_box_that_is_changed_just_before_a_press_counts(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, tokens = here
+    assigned(session, ("ana",))
+    app = page(tokens.lia, monkeypatch)
+    app.selectbox(key="team.person").set_value("ana").run()
+    app.checkbox(key="team.release-H-ana").uncheck()
+    text = shown(pressed(app, "Revoke the code"))
+    assert "The code of ana no longer works. 6 pairs stay theirs and wait" in text
+    assert "6 pairs are now open to everyone." in shown(pressed(app, "Open them to everyone"))
+    assert "Open them to everyone" not in [button.label for button in app.button]
+    app.text_area(key="team.rows0").set_value("q0\td0\t3")
+    app.radio(key="team.kind").set_value("gold")
+    assert "1 of 1 pair is new or changed" in shown(pressed(app, "Add the pairs"))
+
+
+def test_somebody_who_was_here_before_is_asked_about(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, tokens = here
+    session.people.revoke("ana")
+    app = page(tokens.lia, monkeypatch)
+    app.text_input(key="team.name0").set_value("ana")
+    text = shown(pressed(app, "Give a code"))
+    assert re.search(r"ana was here before and has \d+ labels?\. Is it the same person\?", text)
+    assert context.NEW_CODE not in app.session_state
+    text = shown(pressed(app, "It is the same person: give ana a code"))
+    assert "The access code of ana:" in text
+    assert "It is the same person: give ana a code" not in [button.label for button in app.button]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Ana Silva", "A name is one word. Write, for example, Ana-Silva."),
+        ("x" * 70, "A name has at most 64 characters."),
+        ("", "Write a name first."),
+        ("l\u0456a", "Write the name in one script"),
+        ("LIA", "This name is too similar to lia"),
+        ("adjudicated", "what decisions are kept under"),
+        ("a,b", "A name must not begin with"),
+    ],
+)
+def test_a_refused_name_is_answered_without_the_words_of_the_command_line(
+    here: Here, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    app = page(here[1].lia, monkeypatch)
+    app.text_input(key="team.name0").set_value(name)
+    assert said in shown(pressed(app, "Give a code"))
+
+
+def test_a_refused_design_is_answered_without_the_words_of_the_command_line(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = page(here[1].lia, monkeypatch)
+    app.number_input(key="team.overlap").set_value(20)
+    assert "people have an access code. Ask for no more people per pair" in shown(pressed(app, "Preview"))
+    app.number_input(key="team.overlap").set_value(1)
+    app.radio(key="team.method").set_value("stratified").run()
+    app.number_input(key="team.size-stratified").set_value(1)
+    text = shown(pressed(app, "Preview"))
+    assert "There are 2 strata, and their minimum takes 2 pairs, not 1." in text
+    app.radio(key="team.method").set_value("all").run()
+    app.multiselect(key="team.to").set_value(["ana"])
+    app.number_input(key="team.load").set_value(5)
+    assert "This takes 6 assignments, and the people you named get 5 at most." in shown(pressed(app, "Preview"))
+
+
+def test_a_design_is_taken_back_but_for_what_is_done(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, tokens = here
+    app = page(tokens.lia, monkeypatch)
+    pressed(app, "Preview")
+    pressed(app, "Create")
+    submit(session, tokens.ana, item(session, tokens.ana), answer(99))
+    app.selectbox(key="team.withdraw").set_value(1).run()
+    assert "5 open assignments of design 1 are taken back, even those" in shown(app)
+    assert "5 open assignments of design 1 are taken back.<" in shown(pressed(app, "Take them back"))
+    ((design),) = team.designs(session, tokens.lia)
+    assert (design.open, design.done) == (0, 1)
+    assert "Take them back" not in [button.label for button in app.button]
 
 
 def test_strata_by_a_judges_grade_are_counts_over_all_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

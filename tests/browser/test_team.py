@@ -96,9 +96,8 @@ def test_a_lead_gives_a_code_makes_a_design_and_adds_pairs(
         assert people(page) == ["ana", "lia"]
         page.get_by_text(said("method.random"), exact=True).click()
         drawn(page)
+        # Nothing between typing and pressing.
         page.get_by_label(said("size", pairs=10), exact=True).fill("4")
-        page.keyboard.press("Tab")
-        drawn(page)
         page.get_by_role("button", name=said("preview"), exact=True).click()
         shown = page.locator(".st-key-design-preview")
         expect(shown).to_contain_text(said("would", chosen=4, pairs=10, count=1))
@@ -110,6 +109,10 @@ def test_a_lead_gives_a_code_makes_a_design_and_adds_pairs(
         drawn(page)
         page.wait_for_timeout(500)  # the second click of two
         expect(page.get_by_text(made)).to_be_visible()
+        for table in ("people", "designs"):
+            done = page.locator(f".st-key-{table}-table").get_by_text(said("column.done"), exact=True).bounding_box()
+            assert done is not None
+            assert done["x"] + done["width"] <= width
         page.locator(".st-key-known-pairs textarea").fill(f"q0\td0\t3\t{HOSTILE}\nq1\td1\t0\tnão")
         page.get_by_role("button", name=said("rows_add")).dblclick()
         expect(page.get_by_text(said("rows_added", added=2, count=2, total=2))).to_be_visible()
@@ -191,6 +194,35 @@ def choose(page: Page, name: str) -> None:
     drawn(page)
 
 
+def test_a_design_is_what_was_previewed_and_is_taken_back(browser: Browser, app: Served) -> None:
+    with as_lead(browser, app, height=1400) as record:
+        page = record.page
+        page.get_by_text("Random sample", exact=True).click()
+        size = page.get_by_label("Number of pairs (of 10)", exact=True)
+        size.fill("4")
+        page.get_by_role("button", name="Preview", exact=True).click()
+        shown = page.locator(".st-key-design-preview")
+        expect(shown).to_contain_text("4 of 10 pairs")
+        size.fill("7")
+        page.get_by_role("button", name="Create", exact=True).click()
+        expect(page.get_by_text("so nothing was created. Here is the preview")).to_be_visible()
+        expect(shown).to_contain_text("7 of 10 pairs")
+        with AnnotationSession.open(app.config) as session:
+            assert session.designs.all() == []
+        page.get_by_role("button", name="Create", exact=True).dblclick()
+        expect(page.get_by_text("Design 1 is created, with 7 pairs. 7 new assignments.")).to_be_visible()
+        drawn(page)
+        page.get_by_role("combobox", name="Take back what is left of a design").click()
+        page.get_by_role("option", name="1 · Random sample").click()
+        page.get_by_role("button", name="Take back", exact=True).click()
+        page.get_by_role("button", name="Take them back").dblclick()
+        expect(page.get_by_text("7 open assignments of design 1 are taken back.")).to_be_visible()
+        expect(page.get_by_role("combobox", name="Take back what is left of a design")).to_have_count(0)
+        assert not record.errors
+    with AnnotationSession.open(app.config) as session:
+        assert len(session.designs.all()) == 1
+
+
 def test_what_another_lead_did_is_there_with_the_next_draw(browser: Browser, app: Served) -> None:
     with as_lead(browser, app) as record:
         page = record.page
@@ -219,6 +251,10 @@ def test_faults_are_said_in_the_pages_language_and_nothing_is_written(browser: B
         page.get_by_label("Nome", exact=True).fill("lia")
         page.get_by_role("button", name="Dar um código").click()
         expect(page.get_by_text("Alguém com este nome já tem um código.")).to_be_visible()
+        for name, said in (("Ana Silva", "Escreva, por exemplo, Ana-Silva."), ("x" * 70, "no máximo 64 caracteres")):
+            page.get_by_label("Nome", exact=True).fill(name)
+            page.get_by_role("button", name="Dar um código").click()
+            expect(page.get_by_text(said)).to_be_visible()
         page.get_by_text("Perguntas escolhidas", exact=True).click()
         drawn(page)
         page.get_by_role("button", name="Prévia").click()

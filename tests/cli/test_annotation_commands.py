@@ -141,6 +141,8 @@ def test_assign_says_what_it_chose_and_a_dry_run_writes_nothing(workspace: Path,
         (("--training", "x.tsv", "--minimum", 2), "cannot be combined with the other choices"),
         (("--gold", "x.tsv", "--to", "ana"), "as everybody may get each of the gold pairs"),
         (("--gold", "x.tsv", "--training", "y.tsv"), "cannot be combined with the other choices"),
+        (("--withdraw", 1, "--all"), "cannot be combined with the other choices, as the design says"),
+        (("--withdraw", 1, "--gold", "x.tsv"), "cannot be combined with the other choices"),
         (("--queries", "q1", "--depth", 3), "says how deep a system's run is taken; add --system"),
     ],
 )
@@ -172,6 +174,16 @@ def test_gold_pairs_are_added_by_assign(workspace: Path, cli: Cli) -> None:
     again = cli("assign", "--gold", "g.tsv")
     assert "0 of 1 pair are new or changed; 1 gold pair in all." in again.out
     assert "1 of them are assigned too: who has one of these to grade does not get it as gold" in again.err
+
+
+def test_a_design_is_withdrawn_but_for_what_is_done(workspace: Path, cli: Cli) -> None:
+    cli("assign", "--all")
+    dry = cli("assign", "--withdraw", 1, "--dry-run", "--format", "json")
+    assert json.loads(dry.out) == {"withdrawn": {"design": 1, "slots": 6, "done": 0, "dry_run": True}}
+    done = cli("assign", "--withdraw", 1)
+    assert done.out == "6 open slots of design 1 are withdrawn; 0 done ones stay.\n"
+    assert "0 open slots of design 1 would be withdrawn" in cli("assign", "--withdraw", 1, "--dry-run").out
+    assert "there is no design 2; there are: 1" in refused(cli("assign", "--withdraw", 2))
 
 
 def test_nothing_to_assign_without_a_pool_is_one_line(tiny: Path, cli: Cli) -> None:

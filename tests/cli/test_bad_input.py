@@ -181,7 +181,7 @@ FAULTS: dict[str, tuple[Spoil, str]] = {
     ),
     "queries without tabs": (
         text("queries.tsv", "q1 a question\n"),
-        "queries.tsv:1: 1 columns; expected 2: query_id <tab> query",
+        "queries.tsv:1: 1 column; expected 2: query_id <tab> query",
     ),
     "sample larger than the queries": (
         setting("queries.tsv}", "queries.tsv, sample: 3}"),

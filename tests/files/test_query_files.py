@@ -23,7 +23,7 @@ TOPIC = "<top>\n<num> Number: 401\n<title> Topic: a title\n<desc> Description:\n
 
 SPEC = [
     ("q.tsv", "", ": holds no queries; expected at least one"),
-    ("q.tsv", "1\tone\n2 two\n", ":2: 1 columns; expected 2: query_id <tab> query"),
+    ("q.tsv", "1\tone\n2 two\n", ":2: 1 column; expected 2: query_id <tab> query"),
     ("q.tsv", "1\tone\tmore\n", ":1: 3 columns; expected 2: query_id <tab> query"),
     ("q.tsv", "1\tone\n\n1\ttwo\n", ":3: query_id '1' is in line 1 already; expected it once"),
     ("q.tsv", "\tone\n", ":1: query_id is empty; expected an id"),

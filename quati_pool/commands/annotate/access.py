@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Any
@@ -9,17 +10,33 @@ from typing import Any
 from quati_pool.annotation.codes import code_matches, decoy, new_token, read_code, token_sha
 from quati_pool.commands.annotate.errors import AnswerError, WrongCodeError
 from quati_pool.commands.annotate.session import AnnotationSession, Person
-from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.problems import quoted
 from quati_pool.project.config import PoolConfig
 from quati_pool.records import id_problem
 from quati_pool.store.people import LONGEST_NAME
 from quati_pool.store.records import ADJUDICATED
+from quati_pool.text.pluralize import listed
 
 SIGN_IN_SECONDS = 14 * 24 * 3600
 """How long a sign-in lasts: two weeks of work without typing the code again."""
 
 _LONGEST_ADDRESS = 100
+# Scripts, by the first word of their letters' names, that are written together with others: those of Chinese, Japanese
+# and Korean, and signs that belong to no script.
+_MIXED = frozenset(
+    [
+        "CJK",
+        "IDEOGRAPHIC",
+        "HIRAGANA",
+        "KATAKANA",
+        "HALFWIDTH",
+        "BOPOMOFO",
+        "HANGUL",
+        "MODIFIER",
+        "FEMININE",
+        "MASCULINE",
+    ]
+)
 
 PREFERENCES: dict[str, frozenset[Any]] = {
     "language": frozenset({"pt", "en", "es"}),
@@ -73,38 +90,74 @@ def set_preference(session: AnnotationSession, token: str | None, key: str, valu
     session.people.set(person.name, key, value)
 
 
-def refuse_alike(name: str, known: Iterable[str]) -> None:
-    """Raises QuatiPoolError for a name that differs from a known one only in case."""
-    alike = next((one for one in known if one != name and one.casefold() == name.casefold()), None)
+def check_new_name(name: str, known: Iterable[str]) -> None:
+    """Raises AnswerError for a name, of somebody new, that differs from a known one only in case or in the form of its
+    letters, or that mixes letters of several scripts, which can look like a known one."""
+    alike = next((one for one in known if one != name and _folded(one) == _folded(name)), None)
     if alike is not None:
-        raise QuatiPoolError(f"the name {quoted(name)} is too similar to {alike}, which is taken; choose another")
+        raise AnswerError(
+            f"the name {quoted(name)} is too similar to {alike}, which is taken; choose another",
+            "name_alike", taken=alike,
+        )  # fmt: skip
+    scripts = {_script(letter) for letter in name if letter.isalpha()} - _MIXED
+    if len(scripts) > 1:
+        raise AnswerError(
+            f"the name {quoted(name)} mixes letters of {listed(sorted(map(str.capitalize, scripts)))}; "
+            "write it in one script",
+            "name_scripts",
+        )
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def _script(letter: str) -> str:
+    return re.split("[ -]", unicodedata.name(letter, ""))[0]
 
 
 def check_name(config: PoolConfig, name: str) -> str:
     """A person's name as stored, in Unicode's composed form (NFC). Their labels are stored under it, and files with
     their labels are named after it.
 
-    Raises ConfigError for a name that is not one word of 1 to 64 characters, that could be mistaken for a path or,
+    Raises AnswerError for a name that is not one word of 1 to 64 characters, that could be mistaken for a path or,
     in a command, for more than a name (ana,bia; NAME=FILE), or that equals the name of a judge or label file or
     ``adjudicated``, ignoring case.
     """
     name = unicodedata.normalize("NFC", name)
     shown = name[:LONGEST_NAME].encode("unicode_escape").decode() if not name.isprintable() else name[:LONGEST_NAME]
-    problem = id_problem(name)
-    if problem is None and not name.isprintable():
-        problem = "holds characters that cannot be seen"
-    if problem is None and len(name) > LONGEST_NAME:
-        problem = f"has {len(name)} characters, more than {LONGEST_NAME}"
-    if problem is None and (name.startswith((".", "-")) or "/" in name or "\\" in name):
-        problem = "reads like a path or an option"
-    if problem is None and set(name) & set(",=#"):
-        problem = "holds one of , = #, which separate names in commands"
+    problem, reason = _name_problem(name)
     if problem is not None:
-        raise ConfigError(f"the name '{shown}' {problem}; choose one word, such as ana")
+        joined = "-".join(name.split())
+        instead = joined if _name_problem(joined)[0] is None else "ana"
+        raise AnswerError(
+            f"the name '{shown}' {problem}; choose one word, such as {instead}",
+            reason, instead=instead, most=LONGEST_NAME,
+        )  # fmt: skip
     reserved = {ADJUDICATED: "is what leads' decisions are kept under"}
     reserved |= dict.fromkeys(config.labels.files, "is a label file of pool.yaml")
     reserved |= dict.fromkeys(config.judges, "is a judge of pool.yaml")
     for taken, why in reserved.items():
         if unicodedata.normalize("NFC", taken).casefold() == name.casefold():
-            raise ConfigError(f"the name '{shown}' cannot be a person's: {taken} {why}; choose another")
+            raise AnswerError(
+                f"the name '{shown}' cannot be a person's: {taken} {why}; choose another", "name_reserved", taken=taken
+            )
     return name
+
+
+def _name_problem(name: str) -> tuple[str | None, str]:
+    """Why a name cannot be a person's, None if its form is right, and the keyword for it."""
+    if not name:
+        return "is empty", "name_empty"
+    if any(map(str.isspace, name)):
+        return id_problem(name), "name_space"
+    problem = id_problem(name)
+    if problem is None and not name.isprintable():
+        problem = "holds characters that cannot be seen"
+    if problem is None and len(name) > LONGEST_NAME:
+        return f"has {len(name)} characters, more than {LONGEST_NAME}", "name_long"
+    if problem is None and (name.startswith((".", "-")) or "/" in name or "\\" in name):
+        problem = "reads like a path or an option"
+    if problem is None and set(name) & set(",=#"):
+        problem = "holds one of , = #, which separate names in commands"
+    return problem, "name_form"

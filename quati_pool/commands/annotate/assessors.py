@@ -9,13 +9,14 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from quati_pool.annotation.codes import hash_code, new_code
-from quati_pool.commands.annotate.access import check_name, refuse_alike
+from quati_pool.commands.annotate.access import check_name, check_new_name
+from quati_pool.commands.annotate.errors import AnswerError
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.problems import quoted
 from quati_pool.project.config import PoolConfig, load_config
@@ -25,6 +26,7 @@ from quati_pool.store.database import Store
 from quati_pool.store.listing import last_seen
 from quati_pool.store.people import NO_CODE, People
 from quati_pool.store.records import Role
+from quati_pool.text.pluralize import counted
 
 
 @dataclass(frozen=True)
@@ -62,17 +64,35 @@ def add(config_path: Path, name: str, role: Role, database: str | None = None) -
         return add_person(*opened, name, role)
 
 
-def add_person(config: PoolConfig, store: Store, name: str, role: Role) -> str:
-    """Gives somebody a code, also after an earlier one was revoked; returns the code, which is not stored anywhere.
+def people_lock(config: PoolConfig, store: Store) -> AbstractContextManager[None]:
+    """Held while it is decided who may get or lose a code. Nobody holds it long, so nobody is told of the wait."""
+    return store.lock(f"{config.name} people", lambda _: None)
 
-    Raises QuatiPoolError if the name is invalid or already has a code.
+
+def add_person(config: PoolConfig, store: Store, name: str, role: Role, *, returning: bool = True) -> str:
+    """Gives somebody a code; returns it, which is not stored anywhere. With ``returning``, also to somebody known whose
+    code was revoked or who never had one: what they labelled is theirs again.
+
+    Raises AnswerError if the name is invalid, has a code, or is known and nobody said that they are ``returning``.
     """
     people = People(store, config.name)
     name = check_name(config, name)
-    there = people.all()
-    refuse_alike(name, [one.name for one in there])
-    code = new_code({one.handle for one in there})
-    people.add(name, role, code.handle, hash_code(code.text))
+    # Two who add similar names at once would not find each other's.
+    with people_lock(config, store):
+        there = {one.name: one for one in people.all()}
+        known = there.get(name)
+        if known is None:
+            check_new_name(name, there)
+        elif known.revoked_at is None:
+            raise AnswerError(f"{name} has a code already; revoke it first, or choose another name", "name_taken")
+        elif not returning:
+            (labels,) = [one.labels for one in list_people(config, store) if one.name == name]
+            raise AnswerError(
+                f"{name} was here before and has {counted(labels, 'label', 'labels')}; is it the same person?",
+                "name_known", name=name, count=labels,
+            )  # fmt: skip
+        code = new_code({one.handle for one in there.values()})
+        people.add(name, role, code.handle, hash_code(code.text))
     return code.text
 
 

@@ -18,10 +18,12 @@ class ForbiddenError(QuatiPoolError):
 
 class AnswerError(QuatiPoolError):
     """An invalid answer or setting; nothing was written. ``reason`` is a keyword for a rule that a person can break,
-    from which a page can build a translated message; None if only a faulty page sends this."""
+    from which a page can build a translated message, with ``values`` filled in; None if only a faulty page sends
+    this."""
 
-    def __init__(self, message: str, reason: str | None = None) -> None:
+    def __init__(self, message: str, reason: str | None = None, **values: object) -> None:
         self.reason = reason
+        self.values = values
         super().__init__(message)
 
 

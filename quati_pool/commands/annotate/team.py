@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,9 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from quati_pool.annotation.sampling import Stratum
+from quati_pool.annotation.sampling import Stratum, systems_band
 from quati_pool.commands.annotate import assessors
 from quati_pool.commands.annotate.assessors import ListedAssessor
+from quati_pool.commands.annotate.assigning import withdraw
 from quati_pool.commands.annotate.assigning.assign import AssignReport, assign_pairs
 from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.annotate.assigning.training_file import TrainingReport, add_pairs
@@ -28,6 +28,7 @@ LONGEST_PASTE = 200_000
 """Characters: some thousand pairs with their explanations."""
 
 _BY_GRADE = "grade="
+_FIRST_OVERLAP = 10
 
 
 class PastedRowsError(QuatiPoolError):
@@ -61,13 +62,14 @@ class ListedDesign:
 
 class DesignChoices(NamedTuple):
     """What a design can be made from: the pool's size, its queries as (query_id, text), the judges, and the names of
-    the people who have a code. ``seed`` is the workspace's."""
+    the people who have a code. ``seed`` is the workspace's, ``strata`` the number of strata by query and systems."""
 
     pairs: int
     queries: list[tuple[str, str]]
     judges: list[str]
     people: list[str]
     seed: int
+    strata: int
 
 
 class ShownStratum(NamedTuple):
@@ -92,20 +94,17 @@ def people(session: AnnotationSession, token: str | None) -> list[ListedAssessor
     return assessors.list_people(session.config, session.store)
 
 
-def add_person(session: AnnotationSession, token: str | None, name: str, role: Role) -> str:
-    """Gives somebody a code who has none; returns it. It is stored nowhere, and cannot be shown again.
+def add_person(session: AnnotationSession, token: str | None, name: str, role: Role, *, returning: bool = False) -> str:
+    """Gives somebody a code who has none; returns it. It is stored nowhere, and cannot be shown again. ``returning``
+    says that it is somebody known, who gets the labels of this name.
 
-    Raises SignedOutError, ForbiddenError for anybody but a lead, QuatiPoolError for a name that is invalid or taken.
+    Raises SignedOutError, ForbiddenError for anybody but a lead, AnswerError for a name that is invalid or taken, or
+    known and not said to be ``returning``.
     """
     session.person(token, "lead")
     if role not in ("assessor", "lead"):
         raise AnswerError(f"there is no role {str(role)[:40]!r}; choose assessor or lead")
-    known = session.people.named(unicodedata.normalize("NFC", name))
-    if known is not None and known.revoked_at is None:
-        raise AnswerError(
-            f"{known.name} has a code already; give them another one, or choose another name", "name_taken"
-        )
-    return assessors.add_person(session.config, session.store, name, role)
+    return assessors.add_person(session.config, session.store, name, role, returning=returning)
 
 
 def new_code(session: AnnotationSession, token: str | None, name: str, seen: str) -> str:
@@ -115,7 +114,7 @@ def new_code(session: AnnotationSession, token: str | None, name: str, seen: str
     Raises SignedOutError, ForbiddenError for anybody but a lead, AnswerError for the lead's own code, ConflictError if
     the person has got another code since.
     """
-    with session.store.lock(_lock(session), _silent):
+    with assessors.people_lock(session.config, session.store):
         if session.person(token, "lead").name == name:
             raise AnswerError("a new code would end your own sign-in; ask another lead for it", "own_code")
         code = assessors.replace_code(session.config, session.store, name, seen)
@@ -131,7 +130,7 @@ def revoke(session: AnnotationSession, token: str | None, name: str, *, release:
     if nobody of that name has a code.
     """
     # Two leads who revoke each other at once would leave none: the second one has no sign-in any more.
-    with session.store.lock(_lock(session), _silent):
+    with assessors.people_lock(session.config, session.store):
         lead = session.person(token, "lead")
         leads = [one.name for one in session.people.all() if one.role == "lead" and one.revoked_at is None]
         if leads == [lead.name] == [name]:
@@ -139,12 +138,17 @@ def revoke(session: AnnotationSession, token: str | None, name: str, *, release:
         return assessors.revoke_code(session.config, session.store, name, release=release)
 
 
-def _lock(session: AnnotationSession) -> str:
-    return f"{session.config.name} people"
+def release(session: AnnotationSession, token: str | None, name: str) -> int:
+    """Opens to everyone what somebody without a valid code still holds; returns how many pairs.
 
-
-def _silent(_: str) -> None:
-    """A page has nowhere to say that it waits for a lock."""
+    Raises SignedOutError, ForbiddenError for anybody but a lead, ConflictError if they have got a code since.
+    """
+    with assessors.people_lock(session.config, session.store):
+        session.person(token, "lead")
+        known = session.people.named(name)
+        if known is None or known.revoked_at is None:
+            raise ConflictError("changed", f"{name} has got a code meanwhile; look at the list again")
+        return session.assignments.release(name)
 
 
 # Designs
@@ -189,29 +193,56 @@ def design_choices(session: AnnotationSession, token: str | None) -> DesignChoic
     """
     session.person(token, "lead")
     pool = session.pool_view
-    texts = pool.table["query"]
+    texts, counts = pool.table["query"], pool.counts()
     return DesignChoices(
         len(pool),
         [(query_id, str(texts[pool.query(query_id).start])) for query_id in pool.query_ids],
         list(session.config.judges),
         [one.name for one in session.people.all() if one.revoked_at is None],
         session.config.seed,
+        sum(len(set(map(systems_band, set(counts[pool.query(query_id)].tolist())))) for query_id in pool.query_ids),
     )
 
 
 def preview_design(session: AnnotationSession, token: str | None, options: AssignOptions) -> AssignReport:
     """What ``create_design`` would do now; writes nothing. Raises the same errors."""
-    session.person(token, "lead")
+    lead = session.person(token, "lead")
+    _check_overlap(session, lead.name, options)
     return assign_pairs(session, replace(options, dry_run=True))
 
 
 def create_design(session: AnnotationSession, token: str | None, options: AssignOptions) -> AssignReport:
     """Chooses pairs and assigns them, as ``assign_pairs`` does; the same options again add nothing.
 
-    Raises SignedOutError, ForbiddenError for anybody but a lead, QuatiPoolError if the pairs cannot be chosen so.
+    Raises SignedOutError, ForbiddenError for anybody but a lead, AnswerError if each pair is for more people than there
+    are, QuatiPoolError if the pairs cannot be chosen so.
+    """
+    lead = session.person(token, "lead")
+    _check_overlap(session, lead.name, options)
+    return assign_pairs(session, replace(options, dry_run=False))
+
+
+def _check_overlap(session: AnnotationSession, lead: str, options: AssignOptions) -> None:
+    if options.to:
+        most, reason = len(options.to), "overlap_named"
+    else:
+        names = [one.name for one in session.people.all() if one.revoked_at is None]
+        # A lead may make the first design before anybody else has a code.
+        most, reason = (_FIRST_OVERLAP, "overlap_first") if names == [lead] else (len(names), "overlap_people")
+    if options.overlap > most:
+        raise AnswerError(
+            f"{options.overlap:,} people cannot grade each pair; ask for at most {most}", reason, count=most
+        )
+
+
+def withdraw_design(session: AnnotationSession, token: str | None, design_id: int) -> int:
+    """Withdraws what of a design is not done yet, also what somebody has on the screen; returns how many assignments.
+    Done ones stay and count.
+
+    Raises SignedOutError, ForbiddenError for anybody but a lead, AnswerError if there is no such design.
     """
     session.person(token, "lead")
-    return assign_pairs(session, replace(options, dry_run=False))
+    return withdraw.withdraw_design(session, design_id).withdrawn
 
 
 def shown_strata(strata: Sequence[Stratum]) -> list[ShownStratum]:
@@ -256,6 +287,8 @@ def add_known_pairs(session: AnnotationSession, token: str | None, text: str, *,
         raise AnswerError("there are no rows; paste some", "rows_empty")
     if len(text) > LONGEST_PASTE:
         raise AnswerError(f"the rows have more than {LONGEST_PASTE:,} characters; paste fewer at once", "rows_long")
+    if "\t" not in text:
+        raise AnswerError("the rows have no tabs; copy them from a table", "rows_no_tab")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.tsv"
         path.write_bytes(text.encode("utf-8", "surrogatepass"))

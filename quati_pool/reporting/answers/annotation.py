@@ -9,6 +9,7 @@ from quati_pool.commands.annotate.assessors import ListedAssessor
 from quati_pool.commands.annotate.assigning.assign import AssignReport
 from quati_pool.commands.annotate.assigning.import_labels import ImportedLabels
 from quati_pool.commands.annotate.assigning.training_file import TrainingReport
+from quati_pool.commands.annotate.assigning.withdraw import WithdrawReport
 from quati_pool.commands.annotate.questions.writing import state_of
 from quati_pool.reporting.answers import wording
 from quati_pool.reporting.formats.answers import Answer
@@ -34,6 +35,13 @@ def training(report: TrainingReport, dry_run: bool) -> Answer:
     if report.gold:
         total = f"{counted(report.total, 'gold pair', 'gold pairs')} in all"
     return Answer([f"{report.added:,} of {counted(report.pairs, 'pair', 'pairs')} {would} new or changed; {total}."])
+
+
+def withdrawn(report: WithdrawReport) -> Answer:
+    count = counted(report.withdrawn, "open slot", "open slots")
+    would = "would be" if report.dry_run else "is" if report.withdrawn == 1 else "are"
+    done = counted(report.done, "done one stays", "done ones stay")
+    return Answer([f"{count} of design {report.design_id} {would} withdrawn; {done}."])
 
 
 def people(listed: Sequence[ListedAssessor]) -> Answer:

@@ -11,6 +11,7 @@ from quati_pool.commands.annotate.assessors import ListedAssessor
 from quati_pool.commands.annotate.assigning.assign import AssignReport
 from quati_pool.commands.annotate.assigning.import_labels import ImportedLabels
 from quati_pool.commands.annotate.assigning.training_file import TrainingReport
+from quati_pool.commands.annotate.assigning.withdraw import WithdrawReport
 from quati_pool.commands.annotate.questions.writing import state_of
 from quati_pool.reporting.json_data.serializer import Views, fields, pick, serialize
 from quati_pool.reporting.json_data.shared import UNUSED_ROWS
@@ -37,6 +38,11 @@ def training_as_data(report: TrainingReport, dry_run: bool) -> Any:
     """The JSON object of ``assign --training`` and ``--gold``."""
     counts = {**pick(report, "pairs added total assigned"), "dry_run": dry_run}
     return {"gold" if report.gold else "training": counts}
+
+
+def withdrawn_as_data(report: WithdrawReport) -> Any:
+    """The JSON object of ``assign --withdraw``."""
+    return {"withdrawn": pick(report, "design=design_id slots=withdrawn done dry_run")}
 
 
 def _assigned(report: AssignReport) -> dict[str, Any]:

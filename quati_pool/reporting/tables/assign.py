@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quati_pool.commands.annotate.assigning.assign import AssignReport
 from quati_pool.commands.annotate.assigning.training_file import TrainingReport
+from quati_pool.commands.annotate.assigning.withdraw import WithdrawReport
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 
 # The number of strata in a table; JSON and CSV contain all.
@@ -39,6 +40,12 @@ def training_table(report: TrainingReport, dry_run: bool) -> Table:
     return Table(
         "Gold pairs" if report.gold else "Training", columns, [[report.pairs, report.added, report.total]], note
     )
+
+
+def withdrawn_table(report: WithdrawReport) -> Table:
+    columns = [Column("Design"), Column("Withdrawn"), Column("Done")]
+    note = "Nothing was written, for this is a dry run." if report.dry_run else ""
+    return Table("Withdrawn", columns, [[report.design_id, report.withdrawn, report.done]], note)
 
 
 def _told(report: AssignReport) -> str:

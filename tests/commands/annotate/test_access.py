@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import text
 
 from quati_pool.annotation.codes import Code, hash_code, new_code, token_sha
-from quati_pool.commands.annotate.access import check_name, set_preference, sign_in, sign_out
+from quati_pool.commands.annotate.access import check_name, check_new_name, set_preference, sign_in, sign_out
+from quati_pool.commands.annotate.assessors import add
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError, WrongCodeError
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.errors import ConfigError
 from quati_pool.project.config import load_config
 from tests.commands.annotate.people_at_work import collection, token
 
@@ -185,12 +185,47 @@ def test_a_name_is_kept_in_one_form_however_its_accents_are_typed(tmp_path: Path
         ("lexical", "a judge"),
         ("LEXICAL", "a judge"),
         ("theirs", "a label file"),
+        ("Ana Silva", "such as Ana-Silva$"),
+        ("- b", "such as ana$"),
     ],
 )
 def test_a_name_that_is_somebody_elses_or_no_word_is_refused_in_one_line(tmp_path: Path, name: str, told: str) -> None:
     config = load_config(
         collection(tmp_path, judges={"lexical": {"judge": "lexical"}}, labels={"files": {"theirs": "theirs.tsv"}})
     )
-    with pytest.raises(ConfigError, match=told) as caught:
+    with pytest.raises(AnswerError, match=told) as caught:
         check_name(config, name)
     assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "name", ["zoe", "j\u00fcrgen", "\u0430\u0441\u0435", "\u5c71\u7530\u30a8\u30fc\u3005Ken", "a1\u00aa", "Bia.2"]
+)
+def test_a_new_name_of_one_script_is_taken(name: str) -> None:
+    check_new_name(name, ["lia"])
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("LIA", "name_alike"),
+        ("\uff4cia", "name_alike"),
+        ("l\u0456a", "name_scripts"),
+        ("b\u03bf", "name_scripts"),
+        ("\u0441\u0430\u0435z", "name_scripts"),
+    ],
+)
+def test_a_new_name_that_looks_like_another_is_refused_in_one_line(name: str, reason: str) -> None:
+    with pytest.raises(AnswerError) as refused:
+        check_new_name(name, ["lia"])
+    assert refused.value.reason == reason
+    assert str(refused.value).isprintable()
+
+
+def test_somebody_known_keeps_a_name_that_nobody_new_could_take(tmp_path: Path) -> None:
+    config = collection(tmp_path)
+    with AnnotationSession.open(config) as session:
+        for name in ("lia", "LIA", "l\u0456a"):
+            token(session, name)
+            session.people.revoke(name)
+            assert add(config, name, "assessor")

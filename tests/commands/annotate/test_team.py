@@ -18,6 +18,7 @@ from quati_pool.commands.annotate.assessors import ensure_lead, listed
 from quati_pool.commands.annotate.assigning.assign import assign
 from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError, WrongCodeError
+from quati_pool.commands.annotate.grading.next_item import next_item
 from quati_pool.commands.annotate.grading.submission import submit
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.annotate.team import PastedRowsError, ShownStratum
@@ -56,7 +57,9 @@ COMMANDS: dict[str, Callable[[AnnotationSession, str | None], Any]] = {
     "add_person": lambda *asked: team.add_person(*asked, "caio", "lead"),
     "new_code": lambda *asked: team.new_code(*asked, "lia", "H-lia"),
     "revoke": lambda *asked: team.revoke(*asked, "lia"),
+    "release": lambda *asked: team.release(*asked, "ana"),
     "designs": team.designs,
+    "withdraw_design": lambda *asked: team.withdraw_design(*asked, 1),
     "design_choices": team.design_choices,
     "preview_design": lambda *asked: team.preview_design(*asked, ALL),
     "create_design": lambda *asked: team.create_design(*asked, ALL),
@@ -120,6 +123,53 @@ def test_who_has_a_code_gets_no_second_one_by_being_added(alone: Here) -> None:
     with pytest.raises(AnswerError, match="there is no role"):
         team.add_person(alone.session, alone.lia, "caio", "owner")  # type: ignore[arg-type]
     assert [(one.name, one.role) for one in listed(alone.config)] == [("ana", "assessor"), ("lia", "lead")]
+
+
+@pytest.mark.parametrize("graded", [0, 1])
+def test_somebody_who_was_here_before_gets_a_code_only_if_it_is_said_that_they_return(alone: Here, graded: int) -> None:
+    assigned(alone.session, ("ana",))
+    for number in range(graded):
+        submit(alone.session, alone.ana, item(alone.session, alone.ana), answer(number))
+    team.revoke(alone.session, alone.lia, "ana")
+    with pytest.raises(AnswerError, match=rf"ana was here before and has {graded} labels?; is it") as refused:
+        team.add_person(alone.session, alone.lia, "ana", "lead")
+    assert (refused.value.reason, refused.value.values) == ("name_known", {"name": "ana", "count": graded})
+    assert [one.has_code for one in listed(alone.config)] == [False, True]
+    code = team.add_person(alone.session, alone.lia, "ana", "assessor", returning=True)
+    assert sign_in(alone.session, code, "here")[1].name == "ana"
+
+
+def test_similar_names_that_are_added_at_once_make_one_person(here: Here) -> None:
+    names = ["zoe", "zoe", "ZOE", "Zoe"]
+    start = threading.Barrier(len(names))
+    refused: list[str | None] = []
+
+    def run(name: str) -> None:
+        start.wait()
+        try:
+            team.add_person(here.session, here.lia, name, "assessor")
+        except AnswerError as error:
+            refused.append(error.reason)
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 3
+    assert set(refused) <= {"name_taken", "name_alike"}
+    assert [one.name.casefold() for one in listed(here.config)].count("zoe") == 1
+
+
+def test_what_a_revoked_person_still_holds_can_be_opened_later(here: Here) -> None:
+    assigned(here.session, ("ana",))
+    with pytest.raises(ConflictError):
+        team.release(here.session, here.lia, "ana")
+    team.revoke(here.session, here.lia, "ana")
+    assert team.release(here.session, here.lia, "ana") == 40
+    assert team.release(here.session, here.lia, "ana") == 0
+    assert item(here.session, here.lia) is not None
+    assert not [one for one in listed(here.config) if one.name == "ana" and (one.open or one.has_code)]
 
 
 def test_a_new_code_replaces_the_old_one_once_and_what_a_person_holds_stays_theirs(here: Here) -> None:
@@ -259,6 +309,73 @@ def test_designs_are_listed_with_what_is_open_and_done(here: Here) -> None:
     assert second.pairs == 20
 
 
+@pytest.mark.parametrize(
+    ("options", "reason", "most"),
+    [
+        (AssignOptions(everything=True, overlap=3), "overlap_people", 2),
+        (AssignOptions(everything=True, overlap=1_000_000), "overlap_people", 2),
+        (AssignOptions(everything=True, overlap=2, to=("ana",)), "overlap_named", 1),
+    ],
+)
+@pytest.mark.parametrize("command", [team.preview_design, team.create_design])
+def test_no_pair_is_for_more_people_than_there_are(
+    alone: Here, command: Callable[..., Any], options: AssignOptions, reason: str, most: int
+) -> None:
+    with pytest.raises(AnswerError) as refused:
+        command(alone.session, alone.lia, options)
+    assert (refused.value.reason, refused.value.values) == (reason, {"count": most})
+    assert alone.session.designs.all() == []
+
+
+def test_a_lead_makes_a_design_before_anybody_else_has_a_code(alone: Here) -> None:
+    team.revoke(alone.session, alone.lia, "ana")
+    assert team.preview_design(alone.session, alone.lia, AssignOptions(everything=True, overlap=10)).overlap == 10
+    with pytest.raises(AnswerError) as refused:
+        team.preview_design(alone.session, alone.lia, AssignOptions(everything=True, overlap=11))
+    assert (refused.value.reason, refused.value.values) == ("overlap_first", {"count": 10})
+
+
+def test_a_design_is_withdrawn_but_for_what_is_done(here: Here) -> None:
+    team.create_design(here.session, here.lia, AssignOptions(queries=("q0",), to=("ana",)))
+    team.create_design(here.session, here.lia, AssignOptions(queries=("q1", "q2")))
+    submit(here.session, here.ana, item(here.session, here.ana), answer(1))
+    on_the_page = item(here.session, here.ana)
+    leased = item(here.session, here.lia)
+    assert team.withdraw_design(here.session, here.lia, 1) == 9
+    assert team.withdraw_design(here.session, here.lia, 1) == 0
+    with pytest.raises(ConflictError) as refused:
+        submit(here.session, here.ana, on_the_page, answer(2))
+    assert refused.value.reason == "withdrawn"
+    assert here.session.people.named("ana") is not None
+    assert item(here.session, here.ana).query_id != "q0"
+    # What somebody took from the queue goes too.
+    assert team.withdraw_design(here.session, here.lia, 2) == 20
+    with pytest.raises(ConflictError):
+        submit(here.session, here.lia, leased, answer(3))
+    assert next_item(here.session, here.lia) is None
+    assert [(one.open, one.done) for one in team.designs(here.session, here.lia)] == [(0, 0), (0, 1)]
+    assert [one.labels for one in listed(here.config)] == [1, 0]
+    # The same choice again gives out what was withdrawn, and only that.
+    again = team.create_design(here.session, here.lia, AssignOptions(queries=("q0",), to=("ana",)))
+    assert (again.known, again.added_slots) == (None, 9)
+
+
+def test_only_a_design_that_assigns_pairs_can_be_withdrawn(alone: Here) -> None:
+    with pytest.raises(AnswerError, match="there is no design 1; there is none yet"):
+        team.withdraw_design(alone.session, alone.lia, 1)
+    team.create_design(alone.session, alone.lia, ALL)
+    repeats = alone.session.designs.of_repeats(0, 0.05)
+    with pytest.raises(AnswerError, match="there are: 1"):
+        team.withdraw_design(alone.session, alone.lia, 2)
+    assert repeats == 2
+
+
+def test_the_number_of_strata_is_what_a_stratified_sample_has(alone: Here) -> None:
+    found = team.design_choices(alone.session, alone.lia)
+    made = team.preview_design(alone.session, alone.lia, AssignOptions(stratified=found.pairs))
+    assert found.strata == len(made.strata)
+
+
 def test_a_design_can_be_made_from_what_there_is(alone: Here) -> None:
     team.add_person(alone.session, alone.lia, "caio", "assessor")
     team.revoke(alone.session, alone.lia, "ana")
@@ -315,7 +432,11 @@ def test_pasted_rows_are_added_once_under_the_leads_name(here: Here) -> None:
         ("q0\td0\t3\tyes\n\nq0\td0\t3\tyes", 3, "'q0' 'd0' occurs twice; keep one"),
         ("q0\td99\t3\tyes", 1, "'q0' 'd99' is not in the pool; take a pair that is"),
         ("q0\td0\t3\t ", 1, "the explanation is empty; say why the pair has its grade"),
-        ("q0 d0 3 yes", 1, "1 columns; expected 4: query_id <tab> doc_id <tab> relevance <tab> explanation"),
+        (
+            "q0\td0\t3\tyes\nq0 d1 3 yes",
+            2,
+            "1 column; expected 4: query_id <tab> doc_id <tab> relevance <tab> explanation",
+        ),
         ("q0\td\u202e0\t3\tyes", 1, "'q0' 'd\\u202e0' is not in the pool; take a pair that is"),
     ],
 )
@@ -326,7 +447,9 @@ def test_a_faulty_row_is_named_and_nothing_is_added(alone: Here, rows: str, line
     assert alone.session.training.all() == []
 
 
-@pytest.mark.parametrize(("rows", "reason"), [(" \n", "rows_empty"), ("x" * 200_001, "rows_long")])
+@pytest.mark.parametrize(
+    ("rows", "reason"), [(" \n", "rows_empty"), ("x" * 200_001, "rows_long"), ("q0 d0 3", "rows_no_tab")]
+)
 def test_no_rows_and_too_many_are_refused(alone: Here, rows: str, reason: str) -> None:
     with pytest.raises(AnswerError) as refused:
         team.add_known_pairs(alone.session, alone.lia, rows, gold=True)

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from quati_pool.annotation.errors import DesignError
 from quati_pool.annotation.sampling import Sample, Stratum, frame_sha
 from quati_pool.commands.annotate.annotation_pair import Ids
-from quati_pool.commands.annotate.assigning.options import AssignOptions
+from quati_pool.commands.annotate.assigning.options import MOST_OVERLAP, AssignOptions
 from quati_pool.commands.annotate.assigning.pair_sampling import PairSampling
 from quati_pool.commands.annotate.assigning.slot_allocation import SlotAllocation
 from quati_pool.commands.annotate.session import AnnotationSession
@@ -75,6 +76,8 @@ def assign_pairs(
 
     Raises QuatiPoolError if the pairs cannot be chosen as requested, or none of them has a text.
     """
+    if options.overlap > MOST_OVERLAP:
+        raise DesignError(f"an overlap of {options.overlap:,} is too large; ask for at most {MOST_OVERLAP}")
     require_texts(session.config)
     seed = session.config.seed if options.seed is None else options.seed
     sampling = PairSampling(session, options, seed)

@@ -14,7 +14,7 @@ from quati_pool.agreement.matching import match
 from quati_pool.agreement.pool_join import UnmatchedRow, join_to_pool
 from quati_pool.annotation.presentation_order import query_places
 from quati_pool.annotation.sampling import frame_sha
-from quati_pool.commands.annotate.access import check_name, refuse_alike
+from quati_pool.commands.annotate.access import check_name, check_new_name
 from quati_pool.commands.annotate.annotation_pair import Ids, counting_shas, label_sha
 from quati_pool.commands.annotate.pool_view import PoolView
 from quati_pool.commands.annotate.questions.export import queries_there
@@ -98,7 +98,7 @@ def _check_people(session: AnnotationSession, names: Iterable[str]) -> None:
     for name in names:
         if unicodedata.normalize("NFC", name) not in known:
             name = check_name(session.config, name)
-            refuse_alike(name, known)
+            check_new_name(name, known)
             known.append(name)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+MOST_OVERLAP = 100
+"""The most people who can be asked to grade each pair."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AssignOptions:

@@ -15,6 +15,7 @@ from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.listing import slots as all_slots
 from quati_pool.store.records import NewSlot, Slot
+from quati_pool.text.pluralize import counted
 
 
 class SlotAllocation:
@@ -93,9 +94,10 @@ class SlotAllocation:
         able = [name for name in self._options.to if name not in had and load[name] < most]
         if lacking > len(able):
             raise DesignError(
-                f"{pair[0]} {pair[1]} lacks {lacking} people, and only {len(able)} of those named may still get it; "
-                "name more with --to, raise --load, or lower --overlap"
-            )
+                f"{pair[0]} {pair[1]} lacks {counted(lacking, 'person', 'people')}, and only {len(able)} of those "
+                "named may still get it; name more with --to, raise --load, or lower --overlap",
+                "lacking", pair=f"{pair[0]} {pair[1]}", lacking=lacking, able=len(able),
+            )  # fmt: skip
         return sorted(able, key=lambda name: (load[name], name))[:lacking]
 
     def _turns(self, holders: Mapping[Ids, Sequence[str | None]]) -> dict[tuple[str | None, str, str], int]:

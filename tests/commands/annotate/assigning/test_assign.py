@@ -178,7 +178,7 @@ def test_strata_by_a_judges_grade_hold_all_pairs_and_carry_their_probability(alo
 
 def test_more_strata_than_pairs_are_refused_or_drawn_without_a_minimum(alone: Path) -> None:
     assert refusal(alone, stratified=3, by=("query",)) == (
-        "4 strata with at least 1 pairs each need 4 pairs, not 3; "
+        "4 strata with at least 1 pair each need 4 pairs, not 3; "
         "ask for more pairs, stratify by less (--by), or do without a minimum (--minimum 0)"
     )
     report = assign(alone, AssignOptions(stratified=3, by=("query",), minimum=0, dry_run=True))
@@ -237,7 +237,7 @@ def test_a_pair_that_lacks_people_goes_to_those_who_did_not_have_it(alone: Path)
     assert dict(report.people) == {"bia": 20, "caio": 20}
     # Of the pairs that ana and bia have, a third person is wanted, and of caio's a third too, who is bia.
     assert refusal(alone, everything=True, overlap=3, to=("ana", "bia", "caio"), load=19).endswith(
-        " lacks 1 people, and only 0 of those named may still get it; name more with --to, raise --load, or "
+        " lacks 1 person, and only 0 of those named may still get it; name more with --to, raise --load, or "
         "lower --overlap"
     )
 
@@ -340,11 +340,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no query": ({"queries": ()}, "--queries names no query; give ids separated by commas, or a file"),
     "too few people": (
         {"everything": True, "overlap": 3, "to": ("ana", "bia")},
-        "each pair goes to 3 different people, but only 2 are named; name more, or lower the overlap",
+        "each pair needs 3 different people, but only 2 are named; name more, or lower the overlap",
+    ),
+    "an absurd overlap": (
+        {"everything": True, "overlap": 1_000_000}, "an overlap of 1,000,000 is too large; ask for at most 100"
     ),
     "too small a load": (
         {"everything": True, "overlap": 2, "to": ("ana", "bia"), "load": 39},
-        "40 pairs × 2 are 80, and 2 people with at most 39 each hold 78; raise the load, name more persons, or choose "
+        "40 pairs × 2 are 80, and 2 people with at most 39 each hold 78; raise the load, name more people, or choose "
         "fewer pairs",
     ),
 }  # fmt: skip
