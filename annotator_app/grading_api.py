@@ -7,6 +7,7 @@ answer that is sent again, because its response was lost, is stored once.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ from quati_pool.commands.annotate.grading.pace import pace as own_pace
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import ConflictError
 
-_REFERENCE = re.compile("p([0-9]{1,18})")
+_REFERENCE = re.compile("p([0-9a-f]{16})")
 
 
 def routes(session: AnnotationSession) -> list[Route]:
@@ -64,12 +65,23 @@ class _Turn(steps.Turn):
             return {**shown, "pair": str(self.view.end(done)), "undoable": done.done > 0}
         return {
             **shown,
-            "item": _reference(item),
+            "item": self.reference(item),
             "sha": item.content_sha,
             "pair": str(self.view.pair(item, self.highlight)),
             "evidence": evidence,
             "sentences": [] if evidence == "off" else sentences(item.text),
         }
+
+    def reference(self, item: Item) -> str:
+        """How the page refers to an item. Neither the passage's id nor why it is asked can be read from it: the number
+        is masked by what the page sends back, whichever server answers then."""
+        training = item.assignment_id is None
+        number = item.training_id if training else item.assignment_id
+        return f"p{2 * int(number or 0) + training ^ self._mask(item.content_sha):016x}"
+
+    def _mask(self, sha: str) -> int:
+        named = f"{self.session.config.name}\t{self.person.name}\t{sha}"
+        return int.from_bytes(hashlib.sha256(named.encode("utf-8", "surrogatepass")).digest()[:8])
 
     def answers(self) -> Markup:
         """The leads' answers that this person has not read yet."""
@@ -85,11 +97,10 @@ class _Turn(steps.Turn):
 
     def item(self, data: Mapping[str, Any]) -> Item:
         """The item of a reference. Raises ConflictError if it is no longer there."""
-        found = _REFERENCE.fullmatch(str(data.get("item")))
+        found, sha = _REFERENCE.fullmatch(str(data.get("item"))), str(data.get("sha"))
         if found is None:
             raise AnswerError("this item was never given out; reload the page")
-        number, known = divmod(int(found[1]), 2)
-        sha = str(data.get("sha"))
+        number, known = divmod(int(found[1], 16) ^ self._mask(sha), 2)
         if known:
             training = next((one for one in self.session.training.all() if one.training_id == number), None)
             if training is not None:
@@ -165,8 +176,8 @@ def _undo(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
         # Without a nonce, a request that is sent twice would take two answers back.
         undone = submission.undo(turn.session, turn.token, steps.text_of(data, "nonce") or "")
     except ForbiddenError:
-        return turn.next(turn.view.notice("undo_revealed"))
-    return turn.next(turn.view.notice("undone" if undone else "nothing_to_undo"))
+        return {"notice": str(turn.view.notice("undo_revealed"))}
+    return turn.next(turn.view.notice("undone")) if undone else {"notice": str(turn.view.notice("nothing_to_undo"))}
 
 
 def _highlight(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,7 +185,7 @@ def _highlight(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
     on = data.get("on") is True
     set_preference(turn.session, turn.token, "highlight", on)
     shown = next_item.next_item(turn.session, turn.token)
-    same = shown is not None and _reference(shown) == data.get("item") and shown.content_sha == data.get("sha")
+    same = shown is not None and turn.reference(shown) == data.get("item") and shown.content_sha == data.get("sha")
     return {"drawn": str(turn.view.pair(shown, on)) if shown is not None and same else None}
 
 
@@ -212,8 +223,3 @@ _STEPS: dict[str, steps.Step[_Turn]] = {
     "ask": _ask,
     "read": _read,
 }
-
-
-def _reference(item: Item) -> str:
-    """How the page refers to an item; neither the passage's id nor, at a glance, why it is asked is part of it."""
-    return f"p{2 * (item.training_id or 0) + 1}" if item.assignment_id is None else f"p{2 * item.assignment_id}"

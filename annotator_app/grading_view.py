@@ -29,7 +29,10 @@ _SAID_BY_THE_SCRIPT = (
     "too_quick",
     "note_needed",
     "evidence_needed",
+    "evidence_needed_touch",
     "evidence_keys",
+    "evidence_touch",
+    "ask_unsent",
     "try_again",
 )
 

@@ -1,7 +1,8 @@
 """The HTML of the page with a person's own labels: the list, and the passages of one query.
 
 The page's script (``assets/own_labels.js``) puts these pieces in place. Everything untrusted in them is escaped here,
-by ``html``. Passages are referred to by their label (``l`` and its seq) or their slot (``s`` and its number).
+by ``html``. Passages are referred to by their label (``l`` and its seq) or their slot (``s`` and its number); the slot
+stays when the label is changed or taken back.
 """
 
 from __future__ import annotations
@@ -34,7 +35,15 @@ UNSURE = "unsure"
 """The filter's value for labels without a grade."""
 
 _QUERY_START = 80
-_SAID_BY_THE_SCRIPT = ("stored", "stored_first", "stored_note", "stored_evidence", "same", "cannot_select")
+_SAID_BY_THE_SCRIPT = (
+    "stored",
+    "stored_first",
+    "stored_note",
+    "stored_evidence",
+    "same",
+    "cannot_select",
+    "passage_gone",
+)
 _SAID_AS_WHERE_PEOPLE_GRADE = ("chosen", "not_stored", "note_needed", "evidence_needed", "evidence_keys")
 _COUNTED_BY_THE_SCRIPT = ("selected", "confirm", "changed")
 
@@ -147,10 +156,10 @@ class OwnLabelsView:
             html.fill('<span class="row-note">{note}</span>', note=html.text(label.note)) if label.note else Markup("")
         )
         return html.fill(
-            '<li><button type="button" class="row" data-do="open" data-value="l{seq}" data-query="{query_id}">'
+            '<li><button type="button" class="row" data-do="open" data-value="{slot}" data-query="{query_id}">'
             '<span class="badge{kind}">{name}</span><span class="row-text"><b class="row-query">{query}</b>'
             '<span class="row-start">{start}</span>{note}</span><time datetime="{day}">{day}</time></button></li>',
-            seq=label.seq,
+            slot=_slot(label.assignment_id),
             query_id=label.query_id,
             kind="" if label.status is State.ok else " none",
             name=self.name(label),
@@ -220,16 +229,17 @@ class OwnLabelsView:
         if why_not is not None:
             reason = html.fill('<p class="quiet fixed">{text}</p>', text=self._voice.say(why_not))
         return html.fill(
-            '<article class="card" tabindex="-1" data-ref="{ref}" data-sha="{sha}" data-nonce="{nonce}" '
-            'data-name="{name}" data-answer="{answer}" data-sentences="{sentences}">'
+            '<article class="card" tabindex="-1" data-ref="{ref}" data-slot="{slot}" data-sha="{sha}" '
+            'data-nonce="{nonce}" data-name="{name}" data-answer="{answer}" data-sentences="{sentences}">'
             '<header>{pick}<span class="badge{kind}">{name}</span>{day}</header>{stored}'
             '<div class="pair"{spoken}>{text}</div>{note}{reason}{buttons}<div class="card-said" role="status"></div>'
             "</article>",
-            ref=f"s{passage.assignment_id}" if label is None else f"l{label.seq}",
+            ref=_slot(passage.assignment_id) if label is None else f"l{label.seq}",
+            slot=_slot(passage.assignment_id),
             sha=passage.content_sha,
             nonce=secrets.token_hex(16),
             name=self._say("to_grade") if label is None else self.name(label),
-            answer=json.dumps(None if label is None else _answer(label)),
+            answer=json.dumps(None if label is None else self._answer(label)),
             sentences=json.dumps([] if why_not or self._evidence == "off" else sentences(passage.text)),
             pick=Markup("") if label is None or why_not else self._pick(),
             kind="" if label is not None and label.status is State.ok else " none",
@@ -325,16 +335,20 @@ class OwnLabelsView:
             return self._grading.grade_name(label.relevance)
         return self._grading.stored(Answer(status=label.status, reason=label.reason, nonce=""))
 
+    def _answer(self, label: OwnLabel) -> dict[str, object]:
+        """What the script sends of a label where it changes something else, as it is stored; without the evidence if
+        it was switched off since."""
+        return {
+            "status": label.status,
+            "relevance": label.relevance,
+            "reason": label.reason,
+            "note": label.note,
+            "evidence": () if self._evidence == "off" else label.evidence,
+        }
 
-def _answer(label: OwnLabel) -> dict[str, object]:
-    """What the script sends of a label where it changes something else, as it is stored."""
-    return {
-        "status": label.status,
-        "relevance": label.relevance,
-        "reason": label.reason,
-        "note": label.note,
-        "evidence": label.evidence,
-    }
+
+def _slot(assignment_id: int | None) -> str:
+    return "" if assignment_id is None else f"s{assignment_id}"
 
 
 def _key(grade: int) -> str | None:

@@ -32,6 +32,12 @@ const component = (() => {
     target instanceof HTMLElement &&
     (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 
+  // Asks before the page is left or loaded again while ``unsent`` says that something would be lost.
+  const ask_before_leaving = (unsent) =>
+    window.addEventListener("beforeunload", (event) => {
+      if (unsent()) event.preventDefault();
+    });
+
   // Time: gaps between signs of activity count up to ``idle`` seconds.
   class Clock {
     constructor(idle) {
@@ -134,17 +140,27 @@ const component = (() => {
       else this.support(start, end);
     }
 
-    // Notes what is selected, if it is in the passage.
+    // Notes which words of the passage are selected.
     pick() {
-      const selection = document.getSelection();
-      if (!this.passage.contains(selection.anchorNode) || !this.passage.contains(selection.focusNode)) return;
-      const range = selection.getRangeAt(0);
-      const found = [
-        this.offset(range.startContainer, range.startOffset),
-        this.offset(range.endContainer, range.endOffset),
-      ];
-      this.picked = found[0] < found[1] ? found : null;
+      this.picked = this.selected();
       this.changed();
+    }
+
+    // The span of the words that are selected; null if there are none. The selection may begin or end outside of the
+    // passage: that of a triple click ends behind it.
+    selected() {
+      const selection = document.getSelection();
+      if (!this.passage.contains(selection.anchorNode) && !this.passage.contains(selection.focusNode)) return null;
+      const [whole, within] = [selection.getRangeAt(0), document.createRange()];
+      within.selectNodeContents(this.passage);
+      if (whole.compareBoundaryPoints(Range.START_TO_START, within) > 0)
+        within.setStart(whole.startContainer, whole.startOffset);
+      if (whole.compareBoundaryPoints(Range.END_TO_END, within) < 0) within.setEnd(whole.endContainer, whole.endOffset);
+      if (!within.toString().trim()) return null;
+      return [
+        this.offset(within.startContainer, within.startOffset),
+        this.offset(within.endContainer, within.endOffset),
+      ];
     }
 
     // The evidence key: marks what is selected, or else begins or ends to mark sentences; whether it begins.
@@ -174,7 +190,7 @@ const component = (() => {
     // A click on marked words takes the mark away; while sentences are marked, a click marks the one under it. Whether
     // the evidence changed.
     click(event) {
-      if (this.picked || !this.passage.contains(event.target)) return false;
+      if (this.selected() || !this.passage.contains(event.target)) return false;
       const known = event.target.closest("mark.evidence");
       const under = document.caretPositionFromPoint?.(event.clientX, event.clientY);
       if (this.sentence >= 0 && under && this.passage.contains(under.offsetNode)) {
@@ -188,5 +204,5 @@ const component = (() => {
     }
   }
 
-  return { send, persist, writing, Clock, Evidence };
+  return { send, persist, writing, ask_before_leaving, Clock, Evidence };
 })();

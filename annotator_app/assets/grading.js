@@ -17,6 +17,7 @@
   const question = () => desk.querySelector("#question");
 
   const mark = () => clock?.mark();
+  const touch = matchMedia("(hover: none) and (pointer: coarse)");
 
   // Requests
 
@@ -27,7 +28,7 @@
     if (busy) return;
     busy = true;
     try {
-      show(await persist(`/grading/${step}`, body, () => waiting(chosen)));
+      show(await persist(`/grading/${step}`, body, () => waiting(chosen)), "status" in body);
     } finally {
       busy = false;
     }
@@ -62,13 +63,16 @@
       switched.hidden ||= switched.dataset.value === place("bar").dataset.highlight;
   }
 
-  function show(view) {
+  // Shows a response; ``answered`` says whether it is one to an answer.
+  function show(view, answered = false) {
     if (view.frame) {
       desk.innerHTML = view.frame;
       desk = desk.firstElementChild;
       words = view.words;
       for (const kind of ["pointerdown", "wheel", "input"]) desk.addEventListener(kind, mark, { passive: true });
       desk.addEventListener("click", pressed);
+      desk.addEventListener("input", keep);
+      desk.addEventListener("focusin", unfocus);
       desk.idle = view.idle;
     }
     for (const [name, piece] of [["said", view.notice], ["where", view.where], ["feedback-place", view.feedback], ["answers", view.answers]])
@@ -81,6 +85,7 @@
       if (view.stage === "fault") place("pair-place").replaceChildren();
       delete desk.dataset.item;
       shown = { stage: view.stage };
+      evidence = null;
       return stage(view.stage);
     }
     if (view.asking) shown.asking = view.asking;
@@ -91,12 +96,10 @@
       return;
     }
     const another = view.pair !== undefined;
-    shown = { ...shown, ...view, since: performance.now() };
+    if (answered) sessionStorage.removeItem(draft());
+    shown = { ...shown, ...view, warned: null, since: performance.now() };
     if (another) {
-      note().value = "";
-      open_note(false);
-      open_question(false);
-      begin_evidence();
+      restore();
       document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
     }
     clock = new Clock(desk.idle);
@@ -106,29 +109,41 @@
     else desk.dataset.item = view.nonce;
   }
 
-  // Evidence
+  // What was written and marked for the pair that is shown, which survives a reload and an undo in this tab
 
   let evidence = null; // of the passage that is shown
   const passage = () => desk?.querySelector(".pair .passage");
   const markable = () => evidence !== null && shown.stage === "ask" && shown.evidence !== "off";
+  const draft = () => `draft ${shown.item} ${shown.sha}`; // the item's reference is this person's
 
-  function begin_evidence() {
-    evidence = passage() ? new Evidence(passage(), shown.sentences, [], show_choosing) : null;
-    show_choosing();
+  function keep() {
+    if (evidence === null) return;
+    const kept = { note: note().value, question: question().value, spans: evidence.spans };
+    if (kept.note || kept.question || kept.spans.length) sessionStorage.setItem(draft(), JSON.stringify(kept));
+    else sessionStorage.removeItem(draft());
   }
-  const show_choosing = () =>
+
+  function restore() {
+    const kept = JSON.parse(sessionStorage.getItem(draft())) ?? { note: "", question: "", spans: [] };
+    for (const [field, text] of [[note(), kept.note], [question(), kept.question]]) {
+      field.value = text;
+      field.closest(".note").hidden = !text;
+    }
+    evidence = null; // the spans that are kept are another's until there are new ones
+    const spans = shown.evidence === "off" ? [] : kept.spans;
+    evidence = passage() ? new Evidence(passage(), shown.sentences, spans, changed) : null;
+    changed();
+  }
+
+  function changed() {
     desk.querySelector("[data-do=evidence]")?.classList.toggle("primary", evidence?.choosing ?? false);
+    keep();
+  }
   document.addEventListener("selectionchange", () => markable() && evidence.pick());
 
-  function open_note(opened) {
-    place("note").hidden = !opened;
-    if (opened) note().focus();
-  }
-
-  function open_question(opened) {
-    place("question").hidden = !opened;
-    if (opened) question().focus();
-    else question().value = "";
+  function open_field(field) {
+    field.closest(".note").hidden = false;
+    field.focus();
   }
 
   // What is pressed
@@ -139,7 +154,17 @@
     return true;
   }
 
+  // Whether a question was written and not sent; says so once, and not again until it is changed.
+  function unsent() {
+    const text = question().value;
+    if (!text.trim() || shown.warned === text) return false;
+    shown.warned = text;
+    say(words.ask_unsent, "warning");
+    return true;
+  }
+
   function answer(fields, chosen) {
+    if (unsent()) return;
     mark();
     const step = shown.stage === "reveal" ? "second" : "answer";
     const { item, sha, nonce } = shown;
@@ -148,17 +173,24 @@
     return ask(step, { item, sha, nonce, note: note().value || null, evidence: justified, ...times, ...fields }, chosen);
   }
 
+  // Whether sentences are marked from now on: by arrow keys and the space bar, which are for no button then.
+  function marking() {
+    const begun = evidence.press();
+    if (begun) document.activeElement.blur();
+    return begun;
+  }
+
   const acts = {
     grade: (value, text) => {
       if (early()) return;
       const lowest = desk.querySelector("[data-do=grade]").dataset.value;
       if (shown.evidence === "required" && !evidence.spans.length && value !== lowest) {
-        acts.evidence();
-        return say(words.evidence_needed);
+        if (evidence.sentence < 0 || evidence.selected()) marking();
+        if (!evidence.spans.length) return say(touch.matches ? words.evidence_needed_touch : words.evidence_needed);
       }
       answer({ status: "ok", relevance: Number(value) }, `${value} ${text}`);
     },
-    evidence: () => evidence.press() && say(words.evidence_keys),
+    evidence: () => marking() && say(touch.matches ? words.evidence_touch : words.evidence_keys),
     more: () => place("bar").classList.toggle("unfolded"),
     later: (_, text) => early() || answer({ status: "skipped" }, text),
     cannot: () => {
@@ -168,14 +200,14 @@
     },
     because: (reason, text) => {
       if (reason === "other" && !note().value.trim()) {
-        open_note(true);
+        open_field(note());
         return say(words.note_needed);
       }
       return answer({ status: "unsure", reason }, text);
     },
-    note: () => open_note(true),
+    note: () => open_field(note()),
     undo: () => ask("undo", { nonce: shown.nonce }),
-    go_on: () => ask("next", {}),
+    go_on: () => unsent() || ask("next", {}),
     highlight: async (value) => {
       const { item, sha } = shown;
       const reply = await send("highlight", { on: value === "on", item, sha });
@@ -187,13 +219,16 @@
       place("pair-place").innerHTML = reply.drawn;
       evidence.redraw(passage());
     },
-    ask: () => open_question(true),
+    ask: () => open_field(question()),
     send: async () => {
       const { item, sha, asking } = shown;
       const reply = await send("ask", { item, sha, text: question().value, nonce: asking });
       if (reply === null) return say(words.try_again, "warning");
       show(reply);
-      if (reply.asking) open_question(false);
+      if (!reply.asking) return;
+      question().value = "";
+      place("question").hidden = true;
+      keep();
     },
     read: async (value) => {
       const reply = await send("read", { seen: Number(value) });
@@ -203,12 +238,18 @@
     "close-guide": () => guide().close(),
   };
 
+  // A button does not get the focus from the mouse: the space bar would press it again, on another pair.
+  function unfocus(event) {
+    if (event.target.matches("button:not(:focus-visible)")) event.target.blur();
+  }
+
   function pressed(event) {
     const button = event.target.closest("button[data-do]");
     if (!button) {
       event.target.closest(".query")?.classList.toggle("unfolded");
       return markable() && evidence.click(event);
     }
+    if (event.detail) button.blur();
     if (busy && !button.dataset.do.includes("guide")) return;
     mark();
     acts[button.dataset.do](button.dataset.value, button.querySelector("span")?.textContent ?? "");
@@ -222,7 +263,9 @@
       return;
     }
     if (writing(event.target)) return;
-    const pressing = event.target.closest?.("button, a, summary") && [" ", "Enter"].includes(event.key);
+    if (event.repeat && event.key === "Enter") return event.preventDefault();
+    const focused = event.target.matches?.(":is(button, a, summary):focus-visible");
+    const pressing = focused && [" ", "Enter"].includes(event.key);
     if (!pressing && markable() && evidence.key(event.key)) return event.preventDefault();
     if (event.repeat || event.key.length !== 1) return;
     const key = event.key.toLowerCase();
@@ -266,6 +309,7 @@
     desk.className = "opening";
     desk.innerHTML = '<div class="said"></div><div class="pair-place"></div>';
     mount.append(desk);
+    evidence = null;
     words = JSON.parse(mount.dataset.words);
     open();
   }).observe(document, { childList: true, subtree: true });

@@ -3,7 +3,7 @@
 // again, as the same change, until it did.
 "use strict";
 (() => {
-  const { persist, writing, Clock, Evidence } = component;
+  const { persist, writing, ask_before_leaving, Clock, Evidence } = component;
   const TYPING = 250; // milliseconds after the last key until a search is sent
 
   let root = null;
@@ -12,6 +12,7 @@
   let state = {}; // what is listed and opened; survives a reload
   let nonce = null; // of the next change of many labels
   let queue = Promise.resolve();
+  let pending = 0; // changes that are not stored yet
   let lists = 0;
   let replacing = false;
   let kept = null; // under which name the state is kept: others may use this tab later
@@ -20,6 +21,7 @@
   const rows = () => [...root.querySelectorAll(".row")];
   const cards = () => [...root.querySelectorAll("article")];
   const current = () => root.querySelector("article.current");
+  const card_of = (slot) => cards().find((card) => card.dataset.slot === slot);
   const selected = () => cards().filter((card) => card.querySelector("header input:checked"));
   const dialog = () => root.querySelector("dialog.confirm");
   const listed = () => root.dataset.stage === "list";
@@ -28,6 +30,10 @@
 
   // What is done after what was asked before is done; a change needs the label that the one before has written.
   const then = (work) => (queue = queue.then(work, work));
+  const changing = (work) => {
+    pending += 1;
+    return then(() => work().finally(() => (pending -= 1)));
+  };
 
   function say(where, text, kind = "warning") {
     const line = document.createElement("p");
@@ -41,7 +47,7 @@
 
   const keep = () => root.isConnected && sessionStorage.setItem(kept, JSON.stringify(state));
   function restore() {
-    state = { filter: {}, start: 0, query: null, ref: null, row: null };
+    state = { filter: {}, start: 0, query: null, slot: null, row: null };
     try {
       state = { ...state, ...JSON.parse(sessionStorage.getItem(kept)) };
     } catch {
@@ -82,8 +88,10 @@
       place("cards").innerHTML = view.cards_of_query;
       cards().forEach(drawn);
       chosen();
-      const wanted = cards().find((card) => card.dataset.ref === state.ref) ?? cards()[0];
+      clock = new Clock(root.idle);
+      const wanted = card_of(state.slot);
       if (wanted) go(wanted);
+      else say(place("said"), words.passage_gone); // a key must not change another one
     } else if (view.pair) {
       root.querySelectorAll("[data-stages]").forEach((part) => (part.hidden = true));
       place("said").innerHTML = view.pair; // signed out
@@ -101,26 +109,29 @@
     if (number === lists && listed()) show(view);
   }
 
-  const open = (query, ref) =>
-    then(async () => {
-      state.ref = ref;
-      const view = await reading("query", { query, filter: state.filter, start: state.start });
-      // What was written and not stored, because the label had changed, is kept.
-      const left = cards().filter(unstored);
-      const written = new Map(left.map((card) => [card.dataset.sha, card.querySelector("textarea").value]));
-      show(view);
-      for (const card of cards()) {
-        const note = card.querySelector("textarea");
-        if (!note || !written.has(card.dataset.sha)) continue;
-        note.value = written.get(card.dataset.sha);
-        card.querySelector(".note").hidden = !unstored(card);
-      }
+  // Shows a query's passages as they are now. What was begun and not stored, because the label had changed, is kept.
+  async function redraw(query) {
+    const view = await reading("query", { query, filter: state.filter, start: state.start });
+    const [before, focused] = [cards(), document.activeElement];
+    replacing = true;
+    show(view);
+    replacing = false;
+    for (const was of before) {
+      const card = card_of(was.dataset.slot);
+      if (card && card !== was) carry(was, card, was.untouched, focused);
+    }
+  }
+
+  const open = (query, slot) =>
+    then(() => {
+      state.slot = slot;
+      return redraw(query);
     });
 
   const back = () =>
     then(async () => {
       show(await reading("list", { filter: state.filter, start: state.start }));
-      (rows().find((row) => row.dataset.value === state.ref) ?? rows()[state.row ?? 0])?.focus();
+      (rows().find((row) => row.dataset.value === state.slot) ?? rows()[state.row ?? 0])?.focus();
     });
 
   // Cards
@@ -138,7 +149,7 @@
     const note = card.querySelector("textarea");
     if (!note) return;
     note.value = card.answer?.note ?? "";
-    note.unchanged = note.value;
+    card.untouched = snapshot(card);
   }
 
   function go(card, scrolled = true) {
@@ -148,7 +159,7 @@
       clock = new Clock(root.idle);
     }
     if (!selected().length) chosen();
-    state.ref = card.dataset.ref;
+    state.slot = card.dataset.slot;
     keep();
     card.focus({ preventScroll: true });
     if (!scrolled) return;
@@ -179,10 +190,12 @@
     return { ...said, note: written || null, evidence: card.evidence.spans };
   }
 
-  const unstored = (card) => {
-    const note = card.querySelector("textarea");
-    return note !== null && note.value !== note.unchanged;
-  };
+  const snapshot = (card) => ({
+    note: card.querySelector("textarea").value,
+    spans: JSON.stringify(card.evidence.spans),
+  });
+  const unstored = (card) => card.untouched !== undefined && snapshot(card).note !== card.untouched.note;
+  const begun = (card) => card.untouched !== undefined && !same(snapshot(card), card.untouched);
 
   const text_of = (button) => button?.querySelector("span").textContent ?? "";
   const name_of = (card, value) => {
@@ -193,23 +206,19 @@
 
   // Changes
 
-  const snapshot = (card) => ({
-    note: card.querySelector("textarea")?.value,
-    spans: JSON.stringify(card.evidence.spans),
-  });
-
-  // What was begun on a card while its change was on the way goes on on the one that replaces it.
-  function carry(before, card, focused) {
+  // What was begun on a card since it was as in ``sent`` goes on on the one that replaces it.
+  function carry(before, card, sent, focused) {
     const [was, note] = [before.querySelector("textarea"), card.querySelector("textarea")];
     if (!was || !note) return;
     const now = snapshot(before);
-    if (now.note !== before.sent.note) note.value = now.note;
+    if (now.note !== sent.note) note.value = now.note;
     card.querySelector(".note").hidden = focused !== was && !unstored(card);
     if (focused === was) {
       note.focus({ preventScroll: true });
       note.setSelectionRange(was.selectionStart, was.selectionEnd);
     }
-    if (before.evidence.sentence >= 0 || now.spans !== before.sent.spans) {
+    const of_this_text = before.dataset.sha === card.dataset.sha;
+    if (of_this_text && (before.evidence.sentence >= 0 || now.spans !== sent.spans)) {
       Object.assign(card.evidence, { spans: before.evidence.spans, sentence: before.evidence.sentence });
       card.evidence.paint();
     }
@@ -235,8 +244,7 @@
         clock = new Clock(root.idle);
         if (!dialog().open && !(writing(focused) && focused.isConnected)) card.focus({ preventScroll: true });
       }
-      carry(before, card, focused);
-      if (state.ref === ref) state.ref = card.dataset.ref;
+      carry(before, card, before.sent, focused);
       card.former = before.answer;
       card.querySelector(".stored").hidden = false;
       card.querySelector(".stored span").textContent = said(before, card);
@@ -257,20 +265,27 @@
     return { active: clock.active, elapsed: clock.elapsed };
   };
 
-  // Sends what ``given`` says of the card at this place among all, which is another one once it was changed.
-  function change(number, given, name, said) {
-    const spent = times();
-    return then(async () => {
-      const card = cards()[number];
-      const answer = card && given(card);
+  // The card of the same passage, which is another one once it was changed. The one that was seen, for the server to
+  // refuse if it is outdated, if there is none with the same text.
+  const now_of = (seen) => {
+    const card = card_of(seen.dataset.slot);
+    return card?.dataset.sha === seen.dataset.sha ? card : seen;
+  };
+
+  // Sends what ``given`` says of a card's passage.
+  function change(seen, given, name, said) {
+    const [spent, { query }] = [times(), state];
+    return changing(async () => {
+      const card = now_of(seen);
+      const answer = given(card);
       if (!answer) return;
       card.sent = snapshot(card);
       const { ref, sha, nonce } = card.dataset;
       const step = card.answer ? "change" : "grade";
-      const body = { query: state.query, ref, sha, nonce, ...answer, ...spent };
+      const body = { query, ref, sha, nonce, ...answer, ...spent };
       const where = card.querySelector(".card-said");
       const view = await persist(`/own-labels/${step}`, body, () => waiting(where, name));
-      if (view.cards && !(ref in view.cards)) return show(await reading("query", { query: state.query }));
+      if (view.cards && !(ref in view.cards)) return card.isConnected && redraw(query);
       if (view.cards) replace(view.cards, said);
       else {
         where.innerHTML = view.notice ?? view.pair ?? "";
@@ -290,7 +305,7 @@
   function store_draft(card, said) {
     if (!card.answer) return;
     const given = (now) => (same(draft(now), now.answer) ? null : draft(now));
-    change(cards().indexOf(card), given, card.dataset.name, () => said);
+    change(card, given, card.dataset.name, () => said);
   }
 
   function answer(card, fields, name) {
@@ -305,7 +320,7 @@
     const given = { reason: null, relevance: null, ...fields };
     if (card.answer && same({ ...draft(card), ...given }, card.answer))
       return say(said, fill(words.same, { grade: name }));
-    change(cards().indexOf(card), (now) => ({ ...draft(now), ...given }), name, stored);
+    change(card, (now) => ({ ...draft(now), ...given }), name, stored);
   }
 
   function ask(value, button) {
@@ -321,21 +336,20 @@
         return line;
       }),
     );
-    Object.assign(dialog(), { grade, name, numbers: some.map((card) => cards().indexOf(card)) });
+    Object.assign(dialog(), { grade, name, seen: some });
     dialog().showModal();
     dialog().querySelector("[data-do=confirm]").focus(); // the list before it can be scrolled, so it would get the focus
   }
 
   function change_many() {
-    const { grade, name, numbers } = dialog();
+    const { grade, name, seen } = dialog();
     dialog().close();
-    const spent = times();
-    then(async () => {
-      const all = cards();
-      const some = numbers.map((number) => all[number]);
+    const [spent, { query }] = [times(), state];
+    changing(async () => {
+      const some = seen.map(now_of);
       for (const card of some) card.sent = snapshot(card);
       const labels = some.map((card) => [card.dataset.ref, card.dataset.sha]);
-      const body = { query: state.query, labels, nonce, status: "ok", relevance: grade, ...spent };
+      const body = { query, labels, nonce, status: "ok", relevance: grade, ...spent };
       const view = await persist("/own-labels/change-many", body, () => waiting(place("bar-said"), name));
       if (!view.cards) return chosen(view.notice ?? view.pair);
       nonce = view.nonce;
@@ -363,7 +377,7 @@
       list();
     },
     back,
-    reload: () => open(state.query, state.ref),
+    reload: () => open(state.query, state.slot),
     grade: (value, button, card) => answer(card, { status: "ok", relevance: Number(value) }, name_of(card, value)),
     cannot: (_, button, card) => {
       const reasons = card.querySelector(".reasons");
@@ -389,7 +403,7 @@
       if (marking) say(card.querySelector(".card-said"), words.evidence_keys);
       else store_draft(card, words.stored_evidence);
     },
-    undo: (_, button, card) => change(cards().indexOf(card), (now) => now.former, card.dataset.name, stored),
+    undo: (_, button, card) => change(card, (now) => now.former, card.dataset.name, stored),
     select_all: () => (cards().forEach((card) => select(card, true)), chosen()),
     unselect: () => (cards().forEach((card) => select(card, false)), chosen()),
     many: (value, button) => ask(value, button),
@@ -464,7 +478,7 @@
       return true;
     }
     if (key in STEPS) {
-      if (card) go(next(cards(), card, STEPS[key]));
+      go(next(cards(), card, STEPS[key]));
       return true;
     }
     if (key === " " && card) {
@@ -507,6 +521,8 @@
     if (card && card.querySelector("[data-do=evidence]")) card.evidence.pick();
   });
 
+  ask_before_leaving(() => pending > 0 || (root?.isConnected && cards().some(begun)));
+
   // The place for all this comes and goes with Streamlit's page, perhaps while a change is on its way.
   new MutationObserver(() => {
     const mount = document.querySelector("#own-labels");
@@ -514,6 +530,9 @@
     root = document.createElement("div");
     root.innerHTML = '<div class="said"></div>';
     mount.append(root);
+    // Streamlit's dialog about a lost connection, which is not shown, would take the focus from a note that is being
+    // typed, and its letters would be keys; but not from what is in its "top layer".
+    mount.dataset.reactAriaTopLayer = "true";
     words = JSON.parse(mount.dataset.words);
     kept = `own labels of ${mount.dataset.person}`;
     restore();

@@ -45,9 +45,9 @@
   document.addEventListener("focusin", (event) => {
     unsent = event.target.closest(".st-key-comment textarea") && { field: event.target, text: event.target.value };
   });
-  window.addEventListener("beforeunload", (event) => {
+  component.ask_before_leaving(() => {
     const { field, text } = unsent ?? {};
-    if (field?.isConnected && field === document.activeElement && field.value !== text) event.preventDefault();
+    return field?.isConnected && field === document.activeElement && field.value !== text;
   });
 
   document.addEventListener(

@@ -28,7 +28,7 @@ class Change(NamedTuple):
 
 
 def known_changes(store: Store, nonces: Collection[str], status: str, relevance: int | None) -> list[int]:
-    """The seqs of the labels with these nonces, by seq; empty if there are none.
+    """The seqs of the labels with these nonces, in their order; empty if there are none.
 
     Raises ConflictError if only some of them are in the store, or with another answer.
     """
@@ -89,12 +89,13 @@ def _last_seqs(connection: Connection, changes: Sequence[Change]) -> dict[str, i
 
 def _known(connection: Connection, nonces: Collection[str], status: str, relevance: int | None) -> list[int]:
     c = labels.c
-    wanted = sorted(nonces)
-    found: list[Any] = []
+    wanted = list(nonces)
+    found: dict[str, Any] = {}
     for start in range(0, len(wanted), _NONCES_A_STATEMENT):
         some = c.nonce.in_(wanted[start : start + _NONCES_A_STATEMENT])
-        found += connection.execute(select(c.seq, c.status, c.relevance).where(some)).all()
-    same = all((row.status, row.relevance) == (status, relevance) for row in found)
+        rows = connection.execute(select(c.nonce, c.seq, c.status, c.relevance).where(some))
+        found |= {row.nonce: row for row in rows}
+    same = all((row.status, row.relevance) == (status, relevance) for row in found.values())
     if found and not (same and len(found) == len(wanted)):
         raise ConflictError("done", "this nonce was already used for another change; reload the page")
-    return sorted(row.seq for row in found)
+    return [found[nonce].seq for nonce in wanted] if found else []

@@ -14,12 +14,14 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from annotator_app import grading_api
+from annotator_app.steps import item_of
 from quati_pool.annotation.codes import token_sha
-from quati_pool.commands.annotate.access import sign_out
+from quati_pool.commands.annotate.access import set_preference, sign_out
 from quati_pool.commands.annotate.annotation_pair import label_sha
 from quati_pool.commands.annotate.remarks import answer_remark
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.schema import metadata
+from quati_pool.text.fencing import sendable
 from tests.annotator_app.opened import GradingPage, client, post
 from tests.commands.annotate.people_at_work import assigned, collection, item, labels, pairs, text, token
 from tests.commands.annotate.revealing import judged
@@ -257,7 +259,8 @@ def test_a_question_with_one_wrong_field_is_refused_and_stores_nothing(
 def test_any_note_comes_back_as_it_was_written(session: AnnotationSession, page: GradingPage, note: str) -> None:
     at = page.ids
     assert post(page.client, "answer", request(page, note=note)).status_code == 200
-    assert labels(session, "ana", *at)[-1].rationale == (note if note.strip() else None)
+    # Half a surrogate pair is no character, and no file can hold it.
+    assert labels(session, "ana", *at)[-1].rationale == (sendable(note) if note.strip() else None)
     page.send("undo", nonce=page.view["nonce"])
     page.send("next")
     assert page.ids == at
@@ -282,12 +285,25 @@ def test_an_undo_with_a_wrong_nonce_takes_nothing_back(
     assert rows(session) == known
 
 
+def test_an_undo_of_nothing_leaves_the_pair_on_the_page_with_what_was_written_for_it(
+    session: AnnotationSession, page: GradingPage
+) -> None:
+    found = page.send("undo", nonce=page.view["nonce"])
+    assert found.keys() == {"notice"}
+    assert "There is nothing to undo." in found["notice"]
+
+
+def test_evidence_of_white_space_alone_is_refused_in_the_language_of_the_page(
+    session: AnnotationSession, page: GradingPage
+) -> None:
+    set_preference(session, "token-of-ana", "language", "pt")
+    at = page.passage.index(" ")
+    found = page.grade(1, evidence=[[at, at + 1]])
+    assert found.keys() == {"notice"}
+    assert "Só há espaço em branco marcado." in found["notice"]
+
+
 # References that were never given out
-
-
-def of_slot(number: int) -> str:
-    """How the page refers to a slot."""
-    return f"p{2 * number}"
 
 
 FORGED: list[Any] = [
@@ -346,9 +362,11 @@ def test_a_pair_of_another_person_or_of_nobody_is_neither_graded_nor_shown_nor_a
         )
         found = session.pair(nobodys.query_id, nobodys.doc_id)
         assert found is not None
-        for asked, passage in (
-            (theirs, bia.passage),
-            ({"item": of_slot(nobodys.assignment_id), "sha": label_sha(found)}, found.text),
+        guessed = item_of("blind", nobodys.assignment_id, nobodys.query_id, nobodys.doc_id, label_sha(found))
+        nobodys_reference = grading_api._Turn(session, "token-of-ana", "", {}).reference(guessed)
+        for asked, passage, said in (
+            (theirs, bia.passage, "no longer there"),  # a reference is one person's
+            ({"item": nobodys_reference, "sha": label_sha(found)}, found.text, "no longer reserved for you"),
         ):
             known = rows(session)
             for step in ("answer", "second", "ask", "highlight"):
@@ -359,7 +377,7 @@ def test_a_pair_of_another_person_or_of_nobody_is_neither_graded_nor_shown_nor_a
                     assert response.status_code == 200
                     assert passage not in response.text
                     if step in ("answer", "second"):
-                        assert "no longer reserved for you" in response.json()["notice"]
+                        assert said in response.json()["notice"]
             changed = {name for name, held in rows(session).items() if held != known[name]}
             assert changed <= {"assessors"}  # whether ana's words are highlighted
 
@@ -456,7 +474,7 @@ def test_a_response_does_not_say_that_a_pair_is_gold_or_a_repeat(tmp_path: Path)
         kinds = []
         shapes = set()
         while page.view["stage"] == "ask" and len(kinds) < 60:
-            shapes.add((re.sub("[0-9]+", "", page.view["item"]), frozenset(page.view)))
+            shapes.add((re.sub("[0-9a-f]{16}", "", page.view["item"]), frozenset(page.view)))
             kinds.append(page.ids)
             page.grade(1)
         assert len(kinds) > 25  # repeats or gold pairs were among them

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from html import unescape
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from quati_pool.commands.annotate.grading.submission import submit, undo
 from quati_pool.commands.annotate.own_labels import LISTED, own_labels
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import StoreError
+from quati_pool.text.fencing import sendable
 from tests.annotator_app.opened import client, post
 from tests.annotator_app.test_annotate import harmless
 from tests.commands.annotate.people_at_work import answer, assigned, collection, everything, item, labels, pairs, token
@@ -74,6 +76,10 @@ def texts(html: str) -> str:
     return unescape(re.sub("<[^>]*>", " ", html))
 
 
+# What differs between two labels of the same grade without anything having happened to either.
+SHAPE = re.compile(r'data-(ref|slot|sha|nonce|sentences)="[^"]*"|[0-9]+')
+
+
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[AnnotationSession]:
     """Two queries of three pairs, each for two people; ana has graded those of q0 with 2, 2 and 1."""
@@ -111,9 +117,9 @@ def test_the_list_says_how_many_there_are_and_shows_the_newest_first(page: Page,
     found = page.send("open", filter={}, start=0)
     assert found["stage"] == "list"
     assert found["count"] == "You have graded 3 passages; the newest come first."
-    seqs = [int(seq) for seq in re.findall(r'data-value="l(\d+)"', found["rows"])]
-    assert seqs == sorted(seqs, reverse=True)
-    assert len(seqs) == 3
+    slots = [label.assignment_id for label in own_labels(session, "token-of-ana").labels]
+    assert re.findall('data-value="([^"]*)"', found["rows"]) == [f"s{slot}" for slot in slots]
+    assert len(slots) == 3
     assert re.findall('<span class="badge">([^<]*)<', found["rows"]) == [
         "1 Relevant", "2 Highly relevant", "2 Highly relevant",
     ]  # fmt: skip
@@ -287,6 +293,52 @@ def test_where_evidence_is_required_what_lacks_it_is_said(tmp_path: Path) -> Non
         assert cards(found["cards"][all_of_them[0]["ref"]])[0]["answer"]["evidence"] == [[0, 4]]
 
 
+def test_evidence_that_was_switched_off_since_stays_with_the_label_before_and_stops_no_change(tmp_path: Path) -> None:
+    path = collection(tmp_path / "small", annotation={"evidence": "optional"})
+    with AnnotationSession.open(path) as session:
+        assigned(session)
+        ana = token(session, "ana")
+        for number in range(3):
+            submit(session, ana, item(session, ana), answer(number, 1, evidence=[Span(0, 4)]))
+    path.write_text(path.read_text().replace("evidence: optional", "evidence: 'off'"))
+    with AnnotationSession.open(path) as session:
+        before = own_labels(session, ana).labels
+        page = Page(session, ana)
+        [first, *others] = page.cards()
+        assert [one["answer"]["evidence"] for one in (first, *others)] == [[], [], []]
+        [now] = cards(page.change(first, relevance=3)["cards"][first["ref"]])
+        assert (now["answer"]["relevance"], now["answer"]["evidence"]) == (3, [])
+        sent = [[one["ref"], one["sha"]] for one in others]
+        found = page.send("change-many", query="q0", labels=sent, status="ok", relevance=0, nonce=NONCE)
+        assert found["cards"].keys() == {one["ref"] for one in others}
+        for one in before:
+            old, new = labels(session, "ana", "q0", one.doc_id)
+            assert ("evidence" in old.extra, "evidence" in new.extra) == (True, False)
+
+
+def test_evidence_that_is_required_since_is_asked_for_by_a_change_and_by_a_note_alone(tmp_path: Path) -> None:
+    path = collection(tmp_path / "small", annotation={"evidence": "optional"})
+    with AnnotationSession.open(path) as session:
+        assigned(session)
+        ana = token(session, "ana")
+        for number in range(3):
+            submit(session, ana, item(session, ana), answer(number, 1))
+    path.write_text(path.read_text().replace("evidence: optional", "evidence: required"))
+    with AnnotationSession.open(path) as session:
+        page = Page(session, ana)
+        all_of_them = [first, second, third] = page.cards()
+        for fields in ({"relevance": 2}, {"note": "só isto"}):
+            assert "Mark the words" in page.change(first, **fields)["notice"]
+        sent = [[one["ref"], one["sha"]] for one in all_of_them]
+        many = {"query": "q0", "labels": sent, "status": "ok", "nonce": NONCE}
+        assert "some of these labels have no evidence" in page.send("change-many", relevance=2, **many)["notice"]
+        assert everything(session) == 3
+        assert page.change(first, relevance=2, evidence=[[0, 4]])["cards"]
+        assert page.change(second, status="unsure", relevance=None, reason="broken_text")["cards"]
+        assert page.change(third, relevance=0)["cards"]
+        assert everything(session) == 6
+
+
 def test_a_passage_that_is_held_is_graded_here_and_only_once(session: AnnotationSession) -> None:
     bia = token(session, "bia")
     submit(session, bia, item(session, bia), answer(50, 0))
@@ -340,6 +392,44 @@ def test_a_passage_that_changed_or_left_meanwhile_is_said_to_have_and_nothing_is
     assert everything(session) == 3
     gone = page.send("query", query="q0")
     assert (gone["stage"], "no passages of that question" in gone["notice"]) == ("list", True)
+
+
+def test_pairs_that_came_again_and_gold_pairs_are_not_listed_and_look_like_the_rest(tmp_path: Path) -> None:
+    path = collection(tmp_path / "small", pairs(4, 10), annotation={"repeats": 0.2, "gold": 0.2})
+    with AnnotationSession.open(path) as session:
+        ana = token(session, "ana")
+        assigned(session, ("ana",), queries=["q0", "q1", "q2"])
+        for place in range(10):
+            session.training.add("q3", f"d{place}", 1, "", "assign", gold=True)
+        seen: dict[str, list[tuple[str, str]]] = {"blind": [], "repeat": [], "gold": []}
+        while not (seen["repeat"] and seen["gold"]):
+            shown = item(session, ana)
+            submit(session, ana, shown, answer(everything(session), 1))
+            seen[shown.kind].append((shown.query_id, shown.doc_id))
+        page = Page(session, ana)
+        found = page.list()
+        assert f"You have graded {len(seen['blind'])} passages" in found["count"]
+        listed = [(label.query_id, label.doc_id) for label in own_labels(session, ana).labels]
+        assert listed == seen["blind"][::-1]
+        assert len({SHAPE.sub("", row) for row in found["rows"].split("<li>")[1:]}) == 1
+        assert page.send("query", query="q3")["stage"] == "list"
+        all_of_them = {query_id: page.cards(query_id) for query_id, _ in seen["blind"]}
+        graded = [card for some in all_of_them.values() for card in some if card["answer"]]
+        assert len(graded) == len(seen["blind"])
+        assert len({SHAPE.sub("", card["html"]) for card in graded}) == 1
+        # A change of the label leaves that of the repeat alone, which is not to be changed itself.
+        [(query_id, doc_id)] = seen["repeat"]
+        blind, repeat = labels(session, "ana", query_id, doc_id)
+        [card] = [one for one in all_of_them[query_id] if one["ref"] == f"l{blind.seq}"]
+        [gold] = labels(session, "ana", *seen["gold"][0])
+        for forged, of in ((repeat, query_id), (gold, "q3")):
+            sent = {"ref": f"l{forged.seq}", "sha": forged.content_sha, "nonce": NONCE}
+            assert "has changed since" in page.change(card, of, **sent, relevance=3)["notice"]
+        assert page.change(card, query_id, relevance=3)["cards"]
+        first, again, now = labels(session, "ana", query_id, doc_id)
+        assert (first, again) == (blind, repeat)
+        assert (now.phase, now.relevance, now.extra["changes"]) == ("blind", 3, blind.seq)
+        assert page.list()["count"] == found["count"]
 
 
 # Who is let in, and what is forged
@@ -464,6 +554,41 @@ def test_a_change_with_one_wrong_field_is_refused_and_stores_nothing(
     assert everything(session) == 3
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        *({"evidence": [span]} for span in ([0, 10**6], [0, 10**30], [-1, 4], [5, 2], [0, 1.5], [False, True])),
+        *({"evidence": spans} for spans in ([["0", "4"]], [[0, 1, 2]], {"start": 0}, "0-4", [None], [[0, 4]] * 10_000)),
+        {"evidence": [{"start": 0, "end": 4, "text": "of another passage"}]},
+        *({name: value} for name in ("active", "elapsed") for value in (-1, nan, inf, -inf, 1e10, 10**400, "5", True)),
+    ],
+    ids=lambda fields: str(fields)[:40],
+)  # fmt: skip
+def test_forged_evidence_and_times_are_refused_and_nothing_is_stored(
+    session: AnnotationSession, page: Page, fields: dict[str, Any]
+) -> None:
+    [card, *_] = page.cards()
+    assert page.change(card, relevance=0, **fields)["notice"]
+    held = Page(session, token(session, "bia"))
+    submit(session, "token-of-bia", item(session, "token-of-bia"), answer(50, 0))
+    assert held.change(held.cards()[-1], relevance=0, **fields)["notice"]
+    assert everything(session) == 4
+
+
+def test_overlapping_evidence_is_merged_with_the_words_of_the_passage_itself(
+    session: AnnotationSession, page: Page
+) -> None:
+    [card, *_] = page.cards()
+    assert page.change(card, relevance=0, evidence=[[6, 9], [0, 4], [2, 5]])["cards"]
+    [now, *_] = own_labels(session, "token-of-ana").labels
+    [*_, label] = labels(session, "ana", "q0", now.doc_id)
+    begin = now.text_start
+    assert label.extra["evidence"] == [
+        {"start": 0, "end": 5, "text": begin[:5]},
+        {"start": 6, "end": 9, "text": begin[6:9]},
+    ]
+
+
 # What is in a response, and what is not
 
 
@@ -488,7 +613,8 @@ def test_texts_of_others_are_escaped_and_notes_come_back_as_they_were_written(tm
         for piece in ("head", "cards_of_query"):
             harmless(STORED.sub("", query[piece]))
         found = cards(query["cards_of_query"])
-        assert {one["answer"]["note"] for one in found if one["answer"]} == set(notes[: len(rows)])
+        # Half a surrogate pair is replaced as a note arrives.
+        assert {one["answer"]["note"] for one in found if one["answer"]} == set(map(sendable, notes[: len(rows)]))
         changed = page.change(found[0], relevance=2)
         harmless(STORED.sub("", changed["cards"][found[0]["ref"]]))
         assert labels(session, "ana", "q0", "d00")

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from quati_pool.commands.annotate.session import AnnotationSession
 from tests.browser.served import code_for, question, served, sign_in, visitor
-from tests.browser.test_annotate import clean, press
+from tests.browser.test_annotate import another, clean, press
 from tests.commands.annotate.people_at_work import assigned, collection
 from tests.commands.judged import pair
 from tests.reporting.hostile import HOSTILE
@@ -104,6 +104,91 @@ def test_sentences_are_marked_by_keys_and_words_by_mouse(browser: Browser, tmp_p
     assert evidence(config, "ana") == [(3, [sentence]), (2, [words]), (None, []), (0, [])]
 
 
+def test_the_space_bar_marks_and_does_not_press_what_the_mouse_pressed(browser: Browser, tmp_path: Path) -> None:
+    text = "Quatis vivem em bandos. Comem frutas e insetos!"
+    config = collection(tmp_path / "small", [pair("q0", f"d{d}", text) for d in range(5)])
+    with AnnotationSession.open(config) as session:
+        assigned(session)
+    with served(config) as app, visitor(browser) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, "ana"))
+        asked = question(page)
+        grade = page.locator("[data-do=grade][data-value='1']")
+        grade.click()
+        another(page, asked)
+        asked = question(page)
+        for key in ("e", "ArrowRight", " "):
+            page.keyboard.press(key)
+        assert marked(page) == ["Comem frutas e insetos!"]
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Evidence").click()
+        page.keyboard.press("Enter")
+        page.keyboard.press("e")
+        assert marked(page) == ["Quatis vivem em bandos.", "Comem frutas e insetos!"]
+        grade.hover()
+        page.mouse.down()
+        page.mouse.move(5, 5)
+        page.mouse.up()
+        page.keyboard.press(" ")  # scrolls
+        page.keyboard.press("h")
+        expect(page.get_by_role("button", name="No highlight")).to_be_visible()
+        assert question(page) == asked
+        assert len(evidence(config, "ana")) == 1
+        press(page, "3", asked)
+
+        # Who goes to a button by keys presses it by the space bar, on the next pair too; Enter held down presses once.
+        question(page)
+        page.keyboard.press("e")
+        while not grade.evaluate("button => button === document.activeElement"):
+            page.keyboard.press("Tab")
+        press(page, " ")
+        press(page, " ")
+        asked = question(page)
+        for _ in range(2):
+            page.keyboard.down("Enter")
+        another(page, asked)
+        page.keyboard.down("Enter")
+        page.keyboard.up("Enter")
+        page.wait_for_selector(".end")
+        clean(record, app)
+    spans = [of(text, "Quatis vivem em bandos."), of(text, "Comem frutas e insetos!")]
+    assert evidence(config, "ana") == [(1, []), (3, spans), (1, []), (1, []), (1, [])]
+
+
+def test_what_is_selected_of_the_passage_is_marked_and_white_space_and_what_is_no_longer_selected_are_not(
+    browser: Browser, tmp_path: Path
+) -> None:
+    text = "Quatis vivem em bandos. Comem frutas e insetos!"
+    config = collection(tmp_path / "small", [pair("q0", "d0", text)])
+    with AnnotationSession.open(config) as session:
+        assigned(session)
+    with served(config) as app, visitor(browser) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, "ana"))
+        question(page)
+        begun = page.locator("mark.sentence")
+        choosing = page.locator("[data-do=evidence].primary")
+        page.locator(".passage").click(click_count=3, position={"x": 60, "y": 30})
+        page.get_by_role("button", name="Evidence").click()
+        assert marked(page) == [text]
+        page.locator("mark.evidence").click()
+        assert marked(page) == []
+
+        select(page, 6, 7)  # a space
+        page.keyboard.press("e")
+        expect(begun).to_have_count(1)
+        page.keyboard.press("e")
+        expect(begun).to_have_count(0)
+        select(page, 0, 6)
+        expect(choosing).to_have_count(1)
+        page.locator(".query").click()
+        expect(choosing).to_have_count(0)
+        page.keyboard.press("e")
+        expect(begun).to_have_count(1)
+        assert marked(page) == []
+        clean(record, app)
+
+
 def test_sentences_are_marked_by_touch(browser: Browser, tmp_path: Path) -> None:
     text = "Primeira frase, bem curta. Segunda frase, também curta."
     config = collection(tmp_path / "small", [pair("q0", "d0", text)])
@@ -125,12 +210,42 @@ def test_sentences_are_marked_by_touch(browser: Browser, tmp_path: Path) -> None
     assert evidence(config, "ana") == [(2, [of(text, "Primeira frase, bem curta.")])]
 
 
+def test_evidence_that_is_needed_is_given_by_touch(browser: Browser, tmp_path: Path) -> None:
+    text = "Primeira frase, bem curta. Segunda frase, também curta."
+    config = collection(
+        tmp_path / "small", [pair("q0", f"d{d}", text) for d in range(2)], annotation={"evidence": "required"}
+    )
+    with AnnotationSession.open(config) as session:
+        assigned(session)
+    with served(config) as app, visitor(browser, 390, "light", "pt-BR", height=844) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, "ana"))
+        asked = question(page)
+        grade = page.get_by_role("button", name="Muito relevante")
+        grade.tap()
+        notice = page.locator(".said .notice")
+        expect(notice).to_contain_text("toque em uma frase")
+        grade.tap()  # sentences are marked by touch all the same
+        record.screenshot(tmp_path / "needed.png")
+        page.locator(".passage").tap(position={"x": 60, "y": 25})
+        assert marked(page) == ["Primeira frase, bem curta."]
+        grade.tap()
+        another(page, asked)
+
+        asked = question(page)
+        select(page, 0, 8)
+        grade.tap()
+        page.wait_for_selector(".end")
+        clean(record, app)
+    assert evidence(config, "ana") == [(2, [of(text, "Primeira frase, bem curta.")]), (2, [of(text, "Primeira")])]
+
+
 def test_a_grade_above_the_lowest_needs_evidence_where_the_collection_asks_for_it(
     browser: Browser, tmp_path: Path
 ) -> None:
     config = collection(
         tmp_path / "small",
-        [pair("q0", f"d{d}", "Uma frase. Outra frase.") for d in range(2)],
+        [pair("q0", f"d{d}", "Uma frase. Outra frase.") for d in range(3)],
         annotation={"evidence": "required"},
     )
     with AnnotationSession.open(config) as session:
@@ -145,8 +260,13 @@ def test_a_grade_above_the_lowest_needs_evidence_where_the_collection_asks_for_i
         assert [grade for grade, _ in evidence(config, "ana")] == [0]
         page.keyboard.press(" ")
         press(page, "3")
+        asked = question(page)
+        select(page, 11, 16)
+        page.locator("[data-do=grade][data-value='2']").click()  # marks the words that are selected
+        another(page, asked)
         clean(record, app)
-    assert evidence(config, "ana") == [(0, []), (3, [of("Uma frase. Outra frase.", "Uma frase.")])]
+    sentence, words = (of("Uma frase. Outra frase.", words) for words in ("Uma frase.", "Outra"))
+    assert evidence(config, "ana") == [(0, []), (3, [sentence]), (2, [words])]
 
 
 def test_a_collection_without_evidence_has_no_button_for_it(browser: Browser, tmp_path: Path) -> None:

@@ -117,6 +117,25 @@ def test_on_a_phone_the_query_and_the_other_buttons_unfold(browser: Browser, app
         clean(record, app)
 
 
+def test_on_a_phone_two_whole_lines_of_a_near_identical_passage_are_shown(browser: Browser, tmp_path: Path) -> None:
+    text = "O quati é um mamífero da família dos procionídeos, que vive em bandos nas matas de todo o Brasil. " * 5
+    config = collection(tmp_path / "small", [pair("q0", f"d{d}", text + "!" * d) for d in range(2)])
+    with AnnotationSession.open(config) as session:
+        assigned(session)
+    with served(config) as app, visitor(browser, 390, "light", "pt-BR", 844) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, "ana"))
+        question(page)
+        twin = page.locator(".twin")
+        lines = twin.evaluate(
+            "box => [box.clientHeight, box.scrollHeight, parseFloat(getComputedStyle(box).lineHeight)]"
+        )
+        record.screenshot(tmp_path / "twin.png")
+        assert lines[0] == pytest.approx(2 * lines[2], abs=2)
+        assert lines[1] > lines[0]
+        clean(record, app)
+
+
 def test_the_guide_is_searched_without_accents_and_runs_nothing(browser: Browser, tmp_path: Path) -> None:
     config = collection(tmp_path / "small", [pair("q0", "d0", "Uma frase.")], annotation={"guidelines": "g.md"})
     (config.parent / "g.md").write_text(GUIDELINES, encoding="utf-8")

@@ -18,7 +18,7 @@ from tests.commands.judged import pair
 
 pytestmark = pytest.mark.browser
 
-PEOPLE = ["ana", "bia", "caio", "dora", "eva", "fabio", "gil", "hugo", "ines", "joao"]
+PEOPLE = ["ana", "bia", "caio", "dora", "eva", "fabio", "gil", "hugo", "ines", "joao", "keila", "lia"]
 GUIDELINES = """# Como avaliar
 
 Considere a *situação geográfica* da pergunta.
@@ -261,6 +261,72 @@ def test_a_draft_of_a_note_survives_whatever_leaves_the_pair_on_the_page(
         press(page, "3", asked)
         clean(record, app)
     assert [label.rationale for label in given(config, "hugo")] == ["half a thought"]
+
+
+def test_what_was_written_and_marked_for_a_pair_survives_a_reload_another_page_and_an_undo(
+    browser: Browser, app: Served, config: Path
+) -> None:
+    with visitor(browser) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, "keila"))
+        asked = question(page)
+        page.keyboard.press("u")
+        expect(page.locator(".said .notice")).to_have_text("There is nothing to undo.")
+        press(page, "1", asked)
+        question(page)
+        note, ask, marked = (page.locator(part) for part in ("#note", "#question", "mark.evidence"))
+        for key, written in (("n", "half a thought"), ("q", "what is a menu?")):
+            page.keyboard.press(key)
+            page.keyboard.type(written)
+            page.keyboard.press("Escape")
+        page.keyboard.press("e")
+        page.keyboard.press(" ")
+        words = marked.inner_text()
+
+        def kept() -> str:
+            asked = question(page)
+            expect(note).to_have_value("half a thought")
+            expect(ask).to_have_value("what is a menu?")
+            expect(ask).to_be_visible()
+            expect(marked).to_have_text([words])
+            return asked
+
+        page.reload()
+        asked = kept()
+        press(page, "u", asked)
+        asked = question(page)
+        expect(note).to_have_value("")
+        expect(ask).to_be_hidden()
+        expect(marked).to_have_count(0)
+        press(page, "2", asked)
+        kept()
+        page.get_by_role("link", name="My labels").click()
+        expect(page.locator(".row").first).to_be_visible()
+        page.get_by_role("link", name="Grade").click()
+        asked = kept()
+
+        # A question that was not sent is not dropped without a word.
+        page.keyboard.press("3")
+        expect(page.locator(".said .notice")).to_contain_text("Your question is not sent yet.")
+        assert states(config, "keila")[-1] == ("ok", 2)
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator(".said .notice")).to_contain_text("Sent to the lead.")
+        press(page, "3", asked)
+        asked = question(page)
+        assert [field.input_value() for field in (note, ask)] == ["", ""]
+        page.keyboard.press("q")
+        page.keyboard.type("never mind")
+        page.keyboard.press("Escape")
+        page.keyboard.press("0")
+        expect(page.locator(".said .notice")).to_contain_text("press again, and it is dropped")
+        press(page, "0", asked)
+        press(page, "u")
+        question(page)
+        expect(note).to_have_value("")  # it was stored with the answer
+        expect(ask).to_have_value("")
+        clean(record, app)
+    given_now = [label for label in given(config, "keila") if label.relevance == 3]
+    assert [(label.rationale, len(label.extra["evidence"])) for label in given_now] == [("half a thought", 1)]
 
 
 def test_the_guide_is_read_and_searched_by_keys_and_nothing_is_graded_meanwhile(

@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from quati_pool.annotation.codes import token_sha
 from quati_pool.annotation.highlight import Span
-from quati_pool.commands.annotate.grading.submission import submit
+from quati_pool.commands.annotate.grading import changes
+from quati_pool.commands.annotate.grading.submission import submit, undo
 from quati_pool.commands.annotate.own_labels import own_labels
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.files.pools import PoolPair
@@ -22,7 +23,7 @@ from tests.browser.served import Served, code_for, let_in, served, visitor
 from tests.browser.test_annotate import clean
 from tests.browser.test_appearance import asserts_legible
 from tests.commands.annotate.people_at_work import answer, assigned, collection, item, text
-from tests.commands.judged import pair
+from tests.commands.judged import pair, repool
 from tests.reporting.hostile import HOSTILE
 
 pytestmark = pytest.mark.browser
@@ -323,6 +324,127 @@ def test_what_another_tab_changed_is_said_and_nothing_written_is_lost(browser: B
         expect(page.locator(".card-said", has_text="Your session has ended")).to_be_visible()
         expect(written).to_have_value("lido de novo")
         assert history(session) == 3
+
+
+def test_after_a_conflict_keys_are_for_the_same_passage_or_for_none(browser: Browser, tmp_path: Path) -> None:
+    with at_work(browser, tmp_path, rows(1, 3), [1, 1, 1]) as (page, app, session):
+        to_labels(page, app)
+        open_first(page)  # the last of the three on this page
+        [newest, *_] = own_labels(session, TOKEN).labels
+        current, said = page.locator("article.current"), page.locator("article.current .card-said")
+
+        def change(number: int, grade: int) -> None:
+            [now] = [label for label in own_labels(session, TOKEN).labels if label.doc_id == newest.doc_id]
+            changes.change(session, TOKEN, now.query_id, now.content_sha, now.seq, answer(number, grade))
+
+        # Changed in another tab, which also had the page with its list.
+        change(50, 3)
+        page.keyboard.press("2")
+        expect(said).to_contain_text("Not stored")
+        page.keyboard.press("g")
+        expect(current.locator(".badge")).to_have_text("3 Perfeitamente relevante")
+        expect(current.locator(".passage")).to_contain_text(newest.text_start)
+        page.keyboard.press("0")
+        stored(page, "Stored: 0 Irrelevante (was: 3 Perfeitamente relevante)")
+        # Keys that are faster than the page: the change is for what was in focus as the key was pressed.
+        change(51, 1)
+        page.keyboard.press("2")
+        expect(said).to_contain_text("Not stored")
+        held: list[Route] = []
+        page.route("**/own-labels/query", lambda route: held.append(route))
+        with page.expect_request("**/own-labels/query"):
+            page.keyboard.press("g")
+        page.keyboard.press("3")
+        held[0].continue_()
+        page.unroute("**/own-labels/query")
+        stored(page, "Stored: 3 Perfeitamente relevante (was: 1 Relevante)")
+        # Undone on the page Grade; a reload shows it too.
+        undo(session, TOKEN)
+        page.keyboard.press("2")
+        expect(said).to_contain_text("Not stored")
+        page.keyboard.press("g")
+        expect(current.locator(".badge")).to_have_text("Still to grade")
+        page.reload()
+        expect(current.locator(".badge")).to_have_text("Still to grade")
+        expect(current.locator(".passage")).to_contain_text(newest.text_start)
+        page.keyboard.press("2")
+        stored(page, "Stored: 2 Muito relevante")
+        # The list that was loaded before a change leads to the same passage.
+        page.keyboard.press("b")
+        expect(page.locator(".row")).to_have_count(3)
+        change(52, 0)
+        page.locator(".row").first.click()
+        expect(current.locator(".badge")).to_have_text("0 Irrelevante")
+        assert sorted(grade or 0 for _, grade, _ in given(session)) == [0, 1, 1]
+        # It is gone.
+        repool(session.config.folder, [row for row in rows(1, 3) if row["doc_id"] != newest.doc_id])
+        known = history(session)
+        page.keyboard.press("3")
+        expect(said).to_contain_text("Not stored")
+        page.keyboard.press("g")
+        expect(page.locator(".said")).to_contain_text("That passage is not here any more")
+        for key in "3ux1":
+            page.keyboard.press(key)
+        expect(current).to_have_count(0)
+        page.keyboard.press("a")
+        page.keyboard.press("2")
+        expect(page.locator("dialog.confirm h2")).to_have_text("Change 2 labels to 2 Muito relevante?")
+        page.keyboard.press("Escape")
+        page.keyboard.press("Escape")
+        page.keyboard.press("j")
+        page.keyboard.press("3")
+        stored(page, "Stored: 3 ")
+        assert history(session) == known + 1
+
+
+def test_what_is_not_stored_yet_is_not_lost_by_a_reload_or_an_outage(browser: Browser, tmp_path: Path) -> None:
+    config = collection(tmp_path / "small", rows(1, 2), annotation={"prompt": "quati-pt"})
+    code = code_for(config, "ana")
+    with AnnotationSession.open(config) as session:
+        assigned(session, ("ana",))
+        session.people.sign_in("ana", token_sha(TOKEN), 3600)
+        submit(session, TOKEN, item(session, TOKEN), answer(0, 1))
+        with served(config) as app, visitor(browser) as (_, record):
+            page = record.page
+            let_in(page, app, code)
+            to_labels(page, app)
+            open_first(page)
+
+            def asked() -> None:
+                before = len(record.dialogs)
+                with page.expect_event("dialog"):
+                    page.evaluate("() => void setTimeout(() => location.reload())")
+                assert len(record.dialogs) == before + 1
+
+            page.keyboard.press("n")
+            page.keyboard.type("uma nota")
+            asked()
+            expect(page.locator("article.current textarea")).to_have_value("uma nota")
+            page.keyboard.press("Escape")
+            stored(page, "Stored: note")
+            # A change that waits for the server.
+            page.route("**/own-labels/change", lambda route: route.abort())
+            page.keyboard.press("3")
+            expect(page.locator("article.current .card-said")).to_contain_text("It is not stored yet")
+            asked()
+            page.unroute("**/own-labels/change")
+            stored(page, "Stored: 3 ")
+            # Once all is stored, the page may go.
+            page.reload()
+            expect(page.locator("article.current .badge")).to_contain_text("3")
+            assert given(session) == [("ok", 3, "uma nota")]
+            assert len(record.dialogs) == 2
+            # While the server is away the focus stays in the note, so that what is typed there is no grade.
+            page.keyboard.press("n")
+            page.keyboard.press("Control+End")
+            app.stop()
+            page.wait_for_selector("[role=dialog]", state="attached")
+            page.keyboard.type(" 20")
+            app.start()
+            page.keyboard.press("Escape")
+            stored(page, "Stored: note")
+            assert given(session) == [("ok", 3, "uma nota 20")]
+            assert not record.errors
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,9 @@ def test_a_repeat_is_undone_like_any_slot(slots: Assignments, repeat: Slot) -> N
     assert (held.assignment_id, held.state, held.label_seq) == (repeat.assignment_id, "open", None)
 
 
-def test_later_puts_a_repeat_behind_all_others_and_can_be_undone(slots: Assignments, repeat: Slot, repeated: Repeated) -> None:
+def test_later_puts_a_repeat_behind_all_others_and_can_be_undone(
+    slots: Assignments, repeat: Slot, repeated: Repeated
+) -> None:
     seq = answer(slots, repeat, State.skipped)
     after = slots.slot(repeat.assignment_id)
     assert after is not None

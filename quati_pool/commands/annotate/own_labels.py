@@ -52,14 +52,16 @@ class OwnFilter:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnLabel:
     """A person's current label of a pair with its current texts, whose hash is ``content_sha``. ``day`` is when it was
-    given. ``fixed`` says why it cannot be changed: a judge's grade was ``revealed`` after it, or the pair is to be
-    graded again (``open``); None if it can."""
+    given. ``assignment_id`` is the person's slot of the pair, None if there is none any more. ``fixed`` says why it
+    cannot be changed: a judge's grade was ``revealed`` after it, or the pair is to be graded again (``open``); None if
+    it can."""
 
     query_id: str
     doc_id: str
     content_sha: str
     query: str
     text_start: str
+    assignment_id: int | None
     seq: int
     status: State
     relevance: int | None
@@ -90,8 +92,8 @@ class OwnLabels:
 
 
 class OwnPassage(NamedTuple):
-    """A passage with its text. If the person has not graded it yet, ``label`` is None and ``assignment_id`` is that of
-    the slot in which they are to."""
+    """A passage with its text. ``assignment_id`` is the person's slot of it, None if there is none any more; ``label``
+    is None if they have not graded it yet."""
 
     doc_id: str
     text: str
@@ -189,8 +191,8 @@ def own_query(session: AnnotationSession, token: str | None, query_id: str, utc_
     for doc_id in order:
         ids = (query_id, doc_id)
         label = _own_label(labels[ids], slots, ahead) if ids in labels else None
-        open_slot = slots[ids].assignment_id if label is None else None
-        passages.append(OwnPassage(doc_id, pairs[ids].text, label_sha(pairs[ids]), label, open_slot))
+        assignment_id = slots[ids].assignment_id if label is None else label.assignment_id
+        passages.append(OwnPassage(doc_id, pairs[ids].text, label_sha(pairs[ids]), label, assignment_id))
     first = pairs[query_id, order[0]]
     return OwnQuery(query_id, first.query, first.narrative, tuple(passages))
 
@@ -234,6 +236,7 @@ def _own_label(own: CurrentOwn, slots: Mapping[Ids, OwnSlot], ahead: timedelta) 
         content_sha=label_sha(pair),
         query=pair.query,
         text_start=pair.text[:START],
+        assignment_id=None if slot is None else slot.assignment_id,
         seq=label.seq,
         status=label.status,
         relevance=label.relevance,

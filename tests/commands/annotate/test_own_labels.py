@@ -260,9 +260,11 @@ def test_a_query_comes_with_all_passages_of_ones_own(session: AnnotationSession)
     for doc_id, one in by_doc_id.items():
         assert one.text == text(100 * int(first[0][1:]) + int(doc_id[1:]))
         assert one.content_sha == content_sha(found.query, one.text)
-        assert (one.label is None) == (one.assignment_id is not None)
         slot = session.assignments.slot(one.assignment_id or 0)
-        assert slot is None or (slot.query_id, slot.doc_id, slot.state) == (first[0], doc_id, "open")
+        state = "open" if one.label is None else "done"
+        assert slot is not None
+        assert (slot.query_id, slot.doc_id, slot.state) == (first[0], doc_id, state)
+        assert one.label is None or one.label.assignment_id == one.assignment_id
     with pytest.raises(ForbiddenError):
         own_query(session, bia, first[0])
     # A passage that left the pool is not shown.

@@ -16,6 +16,7 @@ from quati_pool.errors import InputError
 from quati_pool.judging.pair import Pair
 from quati_pool.records import State
 from quati_pool.store.records import Label, Phase
+from quati_pool.text.fencing import sendable
 
 LONGEST_NOTE = 10_000
 
@@ -108,7 +109,8 @@ def answer_label(
     assignment_id: int | None = None,
 ) -> Label:
     """The label that stores an answer to a pair with its current texts; ``extra`` replaces the answer's own, to which
-    the evidence is added. Raises AnswerError for evidence beyond the passage's end or of white space alone."""
+    the evidence is added. Raises AnswerError for evidence beyond the passage's end or, with the ``reason``
+    ``evidence_blank``, of white space alone."""
     if answer.evidence:
         extra = {**extra, EVIDENCE: _evidence(pair.text, answer.evidence)}
     return Label(
@@ -151,7 +153,7 @@ def _checked_note(note: object) -> str | None:
         return None
     if len(note) > LONGEST_NOTE:
         raise AnswerError(f"the note has {len(note)} characters; shorten it to {LONGEST_NOTE}")
-    return note
+    return sendable(note)  # a browser can send half a surrogate pair, which no file can hold
 
 
 def _check_reason(status: State, reason: object, note: str | None) -> None:
@@ -193,7 +195,7 @@ def _evidence(text: str, spans: Sequence[Span]) -> list[dict[str, Any]]:
         raise AnswerError(f"evidence must end within the passage's {len(text):,} characters; reload the page")
     stored = stored_evidence(text, spans)
     if any(span["text"].isspace() for span in stored):
-        raise AnswerError("evidence must have words, not only white space; reload the page")
+        raise AnswerError("evidence must have words, not only white space; mark some", "evidence_blank")
     return stored
 
 

@@ -257,6 +257,8 @@ def test_many_are_changed_together_and_keep_their_notes_and_evidence(session: An
     given = graded(session, ana, note="nota", evidence=[Span(0, 4)])
     seqs = change_many(session, ana, given[0].query_id, seen(given), answer(50, 0, active_seconds=3))
     assert change_many(session, ana, given[0].query_id, seen(given), answer(50, 0, active_seconds=3)) == seqs
+    # Sent again in another order, each seq is still that of its label.
+    assert change_many(session, ana, given[0].query_id, seen(given[::-1]), answer(50, 0)) == seqs[::-1]
     now = own_labels(session, ana).labels
     assert [one.seq for one in now] == seqs[::-1]
     assert [(one.relevance, one.note, one.evidence) for one in now] == [(0, "nota", (Span(0, 4),))] * 3
@@ -303,6 +305,22 @@ def test_where_evidence_is_required_labels_without_are_not_changed_together(tmp_
         assert caught.value.reason == "evidence_needed"
         assert change_many(session, ana, first.query_id, seen([first, second]), answer(51, 3))
         assert everything(session) == 5
+
+
+def test_where_evidence_was_switched_off_changed_labels_have_none(tmp_path: Path) -> None:
+    path = collection(tmp_path, annotation={"evidence": "optional"})
+    with AnnotationSession.open(path) as session:
+        ana = token(session, "ana")
+        assigned(session, ("ana",))
+        graded(session, ana, evidence=[Span(0, 4)])
+    path.write_text(path.read_text().replace("evidence: optional", "evidence: 'off'"))
+    with AnnotationSession.open(path) as session:
+        first, *others = own_labels(session, ana).labels
+        changed(session, ana, first, 50, 0)
+        change_many(session, ana, first.query_id, seen(others), answer(51, 0))
+        for label in (first, *others):
+            before, after = labels(session, "ana", label.query_id, label.doc_id)
+            assert ("evidence" in before.extra, "evidence" in after.extra) == (True, False)
 
 
 # ---- what is forged
