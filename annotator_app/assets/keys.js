@@ -39,12 +39,20 @@ window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
   const GAP = 1500;
   let gap = null;
 
+  // Streamlit's own dialog about it, which is not shown, makes everything but its "top layer" inert: a note that is being
+  // typed would lose the focus, and its letters would be keys.
+  function keep_alive(kept) {
+    const root = document.querySelector("#root");
+    if (root && kept) root.dataset.reactAriaTopLayer = "true";
+    else delete root?.dataset.reactAriaTopLayer;
+  }
+
   function disconnected() {
+    keep_alive(true);
     gap ??= setTimeout(() => {
       const said = document.createElement("div");
       said.id = "disconnected";
       said.setAttribute("role", "alert");
-      // Streamlit's dialog about the same hides everything else from screen readers, but for its "top layer".
       said.dataset.reactAriaTopLayer = "true";
       const words = JSON.parse(document.querySelector("meta[name=disconnected]").content);
       said.textContent = words[document.documentElement.lang];
@@ -56,6 +64,7 @@ window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
   function connected() {
     clearTimeout(gap);
     gap = null;
+    keep_alive(false);
     document.querySelector("#disconnected")?.remove();
   }
 

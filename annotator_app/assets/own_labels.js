@@ -530,9 +530,6 @@
     root = document.createElement("div");
     root.innerHTML = '<div class="said"></div>';
     mount.append(root);
-    // Streamlit's dialog about a lost connection, which is not shown, would take the focus from a note that is being
-    // typed, and its letters would be keys; but not from what is in its "top layer".
-    mount.dataset.reactAriaTopLayer = "true";
     words = JSON.parse(mount.dataset.words);
     kept = `own labels of ${mount.dataset.person}`;
     restore();

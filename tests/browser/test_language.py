@@ -105,6 +105,8 @@ def test_that_the_server_is_away_is_said_in_the_pages_language(
         question(page)
         said = page.locator("#disconnected")
         assert said.count() == 0
+        page.keyboard.press("n")
+        page.keyboard.type("nota")
         app.stop(signal.SIGKILL)
         try:
             expect(said).to_be_visible()
@@ -121,6 +123,10 @@ def test_that_the_server_is_away_is_said_in_the_pages_language(
             assert box is not None
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
+            # What was being typed goes on in its field, and is no grade.
+            page.keyboard.type(" 20")
+            expect(page.locator("#note")).to_have_value("nota 20")
+            page.keyboard.press("Escape")
             # What was being read can be read on, and what the page says of an answer is not covered.
             expect(page.locator(".passage")).to_be_visible()
             page.keyboard.press("1")

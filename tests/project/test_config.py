@@ -465,7 +465,6 @@ annotation:
   prompt: quati-pt
   guidelines: guidelines.md
   version: 3
-  reveal: both
   language: pt
   lease: 45
   idle: 60
@@ -475,10 +474,12 @@ annotation:
   taxonomy: {theme: [law, music], type: [how]}
 """
     read = load(tmp_path, HEAD + ONE + text).annotation
-    assert (read.prompt, read.guidelines, read.version, read.reveal) == ("quati-pt", "guidelines.md", 3, "both")
+    assert (read.prompt, read.guidelines, read.version, read.reveal) == ("quati-pt", "guidelines.md", 3, None)
     assert (read.language, read.lease, read.idle, read.evidence) == ("pt", 45, 60, "off")
     assert (read.repeats, read.gold) == (0.1, 0)
     assert (read.taxonomy.theme, read.taxonomy.scope, read.taxonomy.type) == (["law", "music"], None, ["how"])
+    revealing = text.replace("repeats: 0.1", "reveal: both")
+    assert load(tmp_path, HEAD + ONE + revealing).annotation.reveal == "both"
 
 
 @pytest.mark.parametrize(

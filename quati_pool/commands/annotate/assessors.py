@@ -65,7 +65,7 @@ def add(config_path: Path, name: str, role: Role, database: str | None = None) -
 
 
 def people_lock(config: PoolConfig, store: Store) -> AbstractContextManager[None]:
-    """Held while it is decided who may get or lose a code. Nobody holds it long, so nobody is told of the wait."""
+    """Held while it is decided who may get or lose a code. Nobody holds it long, so the wait is not reported."""
     return store.lock(f"{config.name} people", lambda _: None)
 
 

@@ -243,6 +243,7 @@ def test_hostile_texts_stay_text(session: AnnotationSession) -> None:
     ana, lia = token(session, "ana"), token(session, "lia", "lead")
     ask(session, ana, "q0", "d1", HOSTILE, nonce(1))
     answer_remark(session, lia, "ana", "q0", "d1", HOSTILE, nonce(2))
-    assert [message.text for message in my_remarks(session, ana)[0].messages] == [HOSTILE, HOSTILE]
+    written = HOSTILE.replace("\ud800", "\ufffd")  # half a surrogate pair is no character
+    assert [message.text for message in my_remarks(session, ana)[0].messages] == [written, written]
     [found] = remarks_on(session, lia, "q0", "d1")
-    assert said(found) == [("ana", False, HOSTILE), ("lia", True, HOSTILE)]
+    assert said(found) == [("ana", False, written), ("lia", True, written)]
