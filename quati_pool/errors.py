@@ -10,6 +10,16 @@ class QuatiPoolError(Exception):
     """An error that the user can fix. The command line prints only its message and exits with status 1."""
 
 
+class TranslatableError(QuatiPoolError):
+    """An error that a page can say in its reader's language. ``reason`` is a keyword from which it builds the message,
+    with ``values`` filled in; None where only the message says what is wrong."""
+
+    def __init__(self, message: str, reason: str | None = None, **values: object) -> None:
+        self.reason = reason
+        self.values = values
+        super().__init__(message)
+
+
 class InputError(QuatiPoolError):
     """A file that does not follow its format.
 

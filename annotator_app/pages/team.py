@@ -12,7 +12,6 @@ from markupsafe import Markup
 from annotator_app import context, error_notices, html, theme, words
 from annotator_app.figures_table import figures_table
 from quati_pool.annotation.codes import new_token
-from quati_pool.annotation.errors import DesignError
 from quati_pool.commands.annotate import team
 from quati_pool.commands.annotate.assessors import ListedAssessor
 from quati_pool.commands.annotate.assigning.assign import AssignReport
@@ -21,7 +20,7 @@ from quati_pool.commands.annotate.assigning.pair_sampling import STRATIFIED_BY
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.annotate.team import DesignChoices, ListedDesign, PastedRowsError
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import QuatiPoolError, TranslatableError
 from quati_pool.store.errors import ConflictError, StoreError
 from quati_pool.store.records import Role
 
@@ -559,7 +558,7 @@ def _press(section: str, press: Hashable, step: Callable[[], _Said | None]) -> N
 def _refusal(error: QuatiPoolError) -> str:
     if isinstance(error, PastedRowsError) and error.line is not None:
         return _say("line", line=str(error.line), problem=error.problem)
-    if isinstance(error, (AnswerError, DesignError)) and error.reason is not None:
+    if isinstance(error, TranslatableError) and error.reason is not None:
         values = {
             name: html.one_line(value) if isinstance(value, str) else value for name, value in error.values.items()
         }

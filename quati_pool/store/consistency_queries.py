@@ -27,12 +27,8 @@ _REPEAT_OF_BLOCK = select(_c.assignment_id).where(
 )
 _QUERY_IDS: BindParameter[list[str]] = bindparam("query_ids", expanding=True)
 _DOC_IDS: BindParameter[list[str]] = bindparam("doc_ids", expanding=True)
-_FREE_OF = (
-    select(_c.query_id, _c.doc_id)
-    .where(_c.collection == COLLECTION, _c.query_id.in_(_QUERY_IDS), _c.doc_id.in_(_DOC_IDS), free_now(), not_yet(NAME))
-    .distinct()
-)
 _THESE = (_c.collection == COLLECTION, _c.query_id.in_(_QUERY_IDS), _c.doc_id.in_(_DOC_IDS))
+_FREE_OF = select(_c.query_id, _c.doc_id).where(*_THESE, free_now(), not_yet(NAME)).distinct()
 _FREE_SLOTS = select(_c.query_id, _c.doc_id, func.count()).where(*_THESE, free_now()).group_by(_c.query_id, _c.doc_id)
 _HOLDERS = select(_c.query_id, _c.doc_id, _c.holder).where(*_THESE, _c.holder.is_not(None)).distinct()
 _ANSWERED = (

@@ -23,20 +23,10 @@ SIGN_IN_SECONDS = 14 * 24 * 3600
 _LONGEST_ADDRESS = 100
 # Scripts, by the first word of their letters' names, that are written together with others: those of Chinese, Japanese
 # and Korean, and signs that belong to no script.
-_MIXED = frozenset(
-    [
-        "CJK",
-        "IDEOGRAPHIC",
-        "HIRAGANA",
-        "KATAKANA",
-        "HALFWIDTH",
-        "BOPOMOFO",
-        "HANGUL",
-        "MODIFIER",
-        "FEMININE",
-        "MASCULINE",
-    ]
-)
+_MIXED = frozenset({
+    "CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "HALFWIDTH", "BOPOMOFO", "HANGUL", "MODIFIER", "FEMININE",
+    "MASCULINE",
+})  # fmt: skip
 
 PREFERENCES: dict[str, frozenset[Any]] = {
     "language": frozenset({"pt", "en", "es"}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import QuatiPoolError, TranslatableError
 
 
 class SignedOutError(QuatiPoolError):
@@ -16,15 +16,9 @@ class ForbiddenError(QuatiPoolError):
     """This person may not see or do this."""
 
 
-class AnswerError(QuatiPoolError):
-    """An invalid answer or setting; nothing was written. ``reason`` is a keyword for a rule that a person can break,
-    from which a page can build a translated message, with ``values`` filled in; None if only a faulty page sends
-    this."""
-
-    def __init__(self, message: str, reason: str | None = None, **values: object) -> None:
-        self.reason = reason
-        self.values = values
-        super().__init__(message)
+class AnswerError(TranslatableError):
+    """An invalid answer or setting; nothing was written. ``reason`` is there for a rule that a person can break, and
+    None if only a faulty page sends this."""
 
 
 class WrongCodeError(QuatiPoolError):
