@@ -3,3 +3,6 @@
 from __future__ import annotations
 
 PATIENCE = 600.0
+
+PAGE_PATIENCE = 120_000
+"""The same for what a page does, in milliseconds."""

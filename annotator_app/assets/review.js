@@ -1,6 +1,6 @@
-// The review page's keys, which press its buttons. A decision is taken once for each drawing of a dispute, and not before the dispute can have
-// been read: the next one comes by itself, so that a slip would decide it. While a decision is on its way, no key and
-// no press counts.
+// The review page's keys, which press its buttons. A decision is taken once for each drawing of a dispute, and not
+// before the dispute can have been read: the next one comes by itself, so that a slip would decide it. While a decision
+// is on its way, no key and no press counts.
 "use strict";
 (() => {
   const SOONEST = 300; // milliseconds, as on the grading page
@@ -11,11 +11,16 @@
 
   let shown = null;
   let since = 0;
-  let pressed = { drawn: null, at: 0 };
-  let typed = -Infinity; // when the last key of a text came that was begun too early: its letters are not for the next dispute
+  let pressed = null; // the decision that was sent last
+  let left = null; // the comment that was sent last
+  // When the last key of a text came that was begun too early: its letters are not for the next dispute.
+  let typed = -Infinity;
 
   const dispute = () => document.querySelector("[data-dispute]");
-  const under_way = () => dispute()?.dataset.drawn === pressed.drawn && performance.now() - pressed.at < LOST;
+  // What was sent has been dealt with once the dispute is drawn again.
+  const now_on_its_way = () => ({ drawn: dispute()?.dataset.drawn, at: performance.now() });
+  const on_its_way = (sent) => sent && dispute()?.dataset.drawn === sent.drawn && performance.now() - sent.at < LOST;
+  const under_way = () => on_its_way(pressed);
   const too_early = () => performance.now() - since < SOONEST;
   const typing = () => performance.now() - typed < PAUSE;
   const stop = (event) => {
@@ -40,15 +45,19 @@
     document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
   }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-dispute"] });
 
-  // A comment is sent as its field is left; a page that is left instead would lose it.
-  let unsent = null;
+  // A comment is sent as its field is left; a page that is left before the comment is stored would lose it.
+  let field = null;
+  let text = "";
   document.addEventListener("focusin", (event) => {
-    unsent = event.target.closest(".st-key-comment textarea") && { field: event.target, text: event.target.value };
+    field = event.target.closest(".st-key-comment textarea");
+    text = field?.value;
   });
-  component.ask_before_leaving(() => {
-    const { field, text } = unsent ?? {};
-    return field?.isConnected && field === document.activeElement && field.value !== text;
+  document.addEventListener("focusout", (event) => {
+    if (event.target === field && field.value !== text) left = now_on_its_way();
   });
+  component.ask_before_leaving(
+    () => on_its_way(left) || (field?.isConnected && field === document.activeElement && field.value !== text),
+  );
 
   document.addEventListener(
     "keydown",
@@ -89,7 +98,7 @@
       const early = too_early();
       say_early(early);
       if (early) return stop(event);
-      pressed = { drawn: dispute().dataset.drawn, at: performance.now() };
+      pressed = now_on_its_way();
     },
     true,
   );

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.patience import PAGE_PATIENCE
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
@@ -22,7 +24,6 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"], headless=True
         )
-        # Other tests run at the same time, and a process that is started under load takes its time.
-        expect.set_options(timeout=30_000)
+        expect.set_options(timeout=PAGE_PATIENCE)
         yield started
         started.close()

@@ -20,7 +20,7 @@ from quati_pool.store.database import Store
 from quati_pool.store.people import People
 from quati_pool.store.records import Role
 from tests.browser.pages import Record, Scheme
-from tests.patience import PATIENCE
+from tests.patience import PAGE_PATIENCE, PATIENCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Dialog, Page
@@ -72,6 +72,16 @@ class Served:
         self._process.send_signal(how)
         return self._process.wait(PATIENCE)
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """It does nothing until the end of the block, then all that it was asked for meanwhile."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
     def said(self) -> str:
         """All that it wrote to stdout and stderr."""
         return self.log.read_text(encoding="utf-8", errors="replace")
@@ -113,6 +123,7 @@ def visitor(
             viewport={"width": width, "height": height}, color_scheme=scheme, locale=language, has_touch=width < 600
         )
     )
+    context.set_default_timeout(PAGE_PATIENCE)
     page = context.new_page()
     clean = False
     try:
@@ -180,7 +191,7 @@ _READ = """reading => {
 def question(page: Page) -> str:
     """Which question is on the page. Waits until it has been there for as long as reading takes: a question that was
     waited for once is not waited for again."""
-    found = page.wait_for_function(_READ, arg=READING, polling=50, timeout=30_000)
+    found = page.wait_for_function(_READ, arg=READING, polling=50)
     return str(found.json_value())
 
 
@@ -196,13 +207,13 @@ _READ_DISPUTE = """([reading, last]) => {
 def dispute(page: Page, last: str | None = None) -> str:
     """Which dispute is on the review page, other than the ``last`` one. Waits until it has been there for as long as
     reading takes."""
-    found = page.wait_for_function(_READ_DISPUTE, arg=[READING, last], polling=50, timeout=30_000)
+    found = page.wait_for_function(_READ_DISPUTE, arg=[READING, last], polling=50)
     return str(found.json_value())
 
 
 def drawn(page: Page) -> None:
     """Waits until Streamlit has drawn all that it has to."""
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=30_000)
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
 
 
 def enter_code(page: Page, code: str) -> None:

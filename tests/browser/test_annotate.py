@@ -66,7 +66,6 @@ def another(page: Page, before: str) -> None:
         "(document.querySelector('[data-item]') && document.querySelector('[data-item]').dataset.item !== before)",
         arg=before,
         polling=50,
-        timeout=30_000,
     )
 
 
@@ -262,7 +261,7 @@ def test_a_session_that_ended_while_the_server_was_away_leads_to_the_sign_in_pag
         with AnnotationSession.open(config) as session:
             session.people.revoke("fabio")
         app.start()
-        page.wait_for_url("**/sign-in", timeout=30_000)
+        page.wait_for_url("**/sign-in")
         assert page.locator(".passage").count() == 0
 
 
@@ -421,14 +420,14 @@ def test_a_database_that_goes_and_comes_back_loses_nothing(browser: Browser, tmp
             cluster._run("pg_ctl", "stop", "--mode=immediate", "--silent")
             page.keyboard.press("2")
             pending = page.locator(".pending")
-            expect(pending).to_contain_text("Your choice: 2 Highly relevant", timeout=30_000)
+            expect(pending).to_contain_text("Your choice: 2 Highly relevant")
             expect(pending).to_contain_text("not stored yet")
             assert page.locator(".passage").inner_text() == shown
             page.wait_for_timeout(5000)
             expect(pending).to_be_visible()
             options = f"-c listen_addresses= -c unix_socket_directories={cluster.folder} -c fsync=off"
             cluster._run("pg_ctl", "start", "--wait", f"--log={cluster.folder / 'log'}", f"--options={options}")
-            expect(page.locator(".notice.good")).to_contain_text("stored now", timeout=30_000)
+            expect(page.locator(".notice.good")).to_contain_text("stored now")
             assert passage(page) != shown
             press(page, "1")
         with Store.open(url, config.parent) as store:

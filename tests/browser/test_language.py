@@ -157,6 +157,6 @@ def test_a_short_gap_needs_no_words(browser: Browser, app: Served, config: Path)
         sign_in(page, app, code_for(config, "dora"))
         question(page)
         page.evaluate("window.first = window.socket; window.socket.close()")
-        page.wait_for_function("() => window.socket !== window.first && window.socket.readyState === 1", timeout=30_000)
+        page.wait_for_function("() => window.socket !== window.first && window.socket.readyState === 1")
         page.wait_for_timeout(2_000)
         assert page.evaluate("!!window.banner") is False

@@ -122,7 +122,7 @@ def story(browser: Browser, folder: Path, picture: Picture) -> None:
             assert decided > 0
             assert int(before.headers["x-left-out"]) > 0
             lead.page.goto(f"{app.address}/dashboard")
-            expect(lead.page.get_by_text("Downloads").first).to_be_visible(timeout=60_000)
+            expect(lead.page.get_by_text("Downloads").first).to_be_visible()
             drawn(lead.page)
             picture(lead.page, "dashboard")
             file = lead.page.request.get(f"{app.address}{address('qrels', 'final')}")
