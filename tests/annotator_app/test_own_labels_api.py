@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from html import unescape
 from math import inf, nan
 from pathlib import Path
@@ -293,15 +294,23 @@ def test_where_evidence_is_required_what_lacks_it_is_said(tmp_path: Path) -> Non
         assert cards(found["cards"][all_of_them[0]["ref"]])[0]["answer"]["evidence"] == [[0, 4]]
 
 
-def test_evidence_that_was_switched_off_since_stays_with_the_label_before_and_stops_no_change(tmp_path: Path) -> None:
-    path = collection(tmp_path / "small", annotation={"evidence": "optional"})
+@contextmanager
+def graded_before(folder: Path, setting: str, **given: Any) -> Iterator[tuple[AnnotationSession, str]]:
+    """A session with this setting for evidence, and the token of ana, who graded three passages while it was
+    optional."""
+    path = collection(folder / "small", annotation={"evidence": "optional"})
     with AnnotationSession.open(path) as session:
         assigned(session)
         ana = token(session, "ana")
         for number in range(3):
-            submit(session, ana, item(session, ana), answer(number, 1, evidence=[Span(0, 4)]))
-    path.write_text(path.read_text().replace("evidence: optional", "evidence: 'off'"))
+            submit(session, ana, item(session, ana), answer(number, 1, **given))
+    path.write_text(path.read_text().replace("evidence: optional", f"evidence: {setting}"))
     with AnnotationSession.open(path) as session:
+        yield session, ana
+
+
+def test_evidence_that_was_switched_off_since_stays_with_the_label_before_and_stops_no_change(tmp_path: Path) -> None:
+    with graded_before(tmp_path, "'off'", evidence=[Span(0, 4)]) as (session, ana):
         before = own_labels(session, ana).labels
         page = Page(session, ana)
         [first, *others] = page.cards()
@@ -317,14 +326,7 @@ def test_evidence_that_was_switched_off_since_stays_with_the_label_before_and_st
 
 
 def test_evidence_that_is_required_since_is_asked_for_by_a_change_and_by_a_note_alone(tmp_path: Path) -> None:
-    path = collection(tmp_path / "small", annotation={"evidence": "optional"})
-    with AnnotationSession.open(path) as session:
-        assigned(session)
-        ana = token(session, "ana")
-        for number in range(3):
-            submit(session, ana, item(session, ana), answer(number, 1))
-    path.write_text(path.read_text().replace("evidence: optional", "evidence: required"))
-    with AnnotationSession.open(path) as session:
+    with graded_before(tmp_path, "required") as (session, ana):
         page = Page(session, ana)
         all_of_them = [first, second, third] = page.cards()
         for fields in ({"relevance": 2}, {"note": "só isto"}):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from quati_pool.commands.annotate.session import AnnotationSession
-from tests.browser.served import code_for, question, served, sign_in, visitor
+from tests.browser.pages import Record
+from tests.browser.served import Served, code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import another, clean, press
 from tests.commands.annotate.people_at_work import assigned, collection
 from tests.commands.judged import pair
@@ -55,6 +58,16 @@ def select(page: Page, start: int, end: int) -> None:
     page.evaluate(SELECT, [start, end])
 
 
+@contextmanager
+def at_work(browser: Browser, config: Path, **looks: Any) -> Iterator[tuple[Served, Record]]:
+    """The grading page of ana, who is given all of the pool."""
+    with AnnotationSession.open(config) as session:
+        assigned(session)
+    with served(config) as app, visitor(browser, **looks) as (_, record):
+        sign_in(record.page, app, code_for(config, "ana"))
+        yield app, record
+
+
 def marked(page: Page) -> list[str]:
     return page.locator(".passage mark.evidence").all_inner_texts()
 
@@ -62,11 +75,8 @@ def marked(page: Page) -> list[str]:
 def test_sentences_are_marked_by_keys_and_words_by_mouse(browser: Browser, tmp_path: Path) -> None:
     text = "Quatis vivem em bandos. Comem frutas e insetos! Dormem em árvores?"
     config = collection(tmp_path / "small", [pair("q0", f"d{d}", text) for d in range(4)])
-    with AnnotationSession.open(config) as session:
-        assigned(session)
-    with served(config) as app, visitor(browser) as (_, record):
+    with at_work(browser, config) as (app, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
         question(page)
         for key in ("e", "ArrowRight", " ", "ArrowDown", "Enter", "ArrowLeft", "ArrowUp"):
             page.keyboard.press(key)
@@ -107,11 +117,8 @@ def test_sentences_are_marked_by_keys_and_words_by_mouse(browser: Browser, tmp_p
 def test_the_space_bar_marks_and_does_not_press_what_the_mouse_pressed(browser: Browser, tmp_path: Path) -> None:
     text = "Quatis vivem em bandos. Comem frutas e insetos!"
     config = collection(tmp_path / "small", [pair("q0", f"d{d}", text) for d in range(5)])
-    with AnnotationSession.open(config) as session:
-        assigned(session)
-    with served(config) as app, visitor(browser) as (_, record):
+    with at_work(browser, config) as (app, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
         asked = question(page)
         grade = page.locator("[data-do=grade][data-value='1']")
         grade.click()
@@ -160,11 +167,8 @@ def test_what_is_selected_of_the_passage_is_marked_and_white_space_and_what_is_n
 ) -> None:
     text = "Quatis vivem em bandos. Comem frutas e insetos!"
     config = collection(tmp_path / "small", [pair("q0", "d0", text)])
-    with AnnotationSession.open(config) as session:
-        assigned(session)
-    with served(config) as app, visitor(browser) as (_, record):
+    with at_work(browser, config) as (app, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
         question(page)
         begun = page.locator("mark.sentence")
         choosing = page.locator("[data-do=evidence].primary")
@@ -192,11 +196,8 @@ def test_what_is_selected_of_the_passage_is_marked_and_white_space_and_what_is_n
 def test_sentences_are_marked_by_touch(browser: Browser, tmp_path: Path) -> None:
     text = "Primeira frase, bem curta. Segunda frase, também curta."
     config = collection(tmp_path / "small", [pair("q0", "d0", text)])
-    with AnnotationSession.open(config) as session:
-        assigned(session)
-    with served(config) as app, visitor(browser, 390, "dark", "pt-BR", height=844) as (_, record):
+    with at_work(browser, config, width=390, height=844, scheme="dark", language="pt-BR") as (app, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
         question(page)
         page.get_by_role("button", name="Mais").tap()
         page.get_by_role("button", name="Evidência").tap()
@@ -215,11 +216,8 @@ def test_evidence_that_is_needed_is_given_by_touch(browser: Browser, tmp_path: P
     config = collection(
         tmp_path / "small", [pair("q0", f"d{d}", text) for d in range(2)], annotation={"evidence": "required"}
     )
-    with AnnotationSession.open(config) as session:
-        assigned(session)
-    with served(config) as app, visitor(browser, 390, "light", "pt-BR", height=844) as (_, record):
+    with at_work(browser, config, width=390, height=844, scheme="light", language="pt-BR") as (app, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
         asked = question(page)
         grade = page.get_by_role("button", name="Muito relevante")
         grade.tap()
@@ -248,11 +246,8 @@ def test_a_grade_above_the_lowest_needs_evidence_where_the_collection_asks_for_i
         [pair("q0", f"d{d}", "Uma frase. Outra frase.") for d in range(3)],
         annotation={"evidence": "required"},
     )
-    with AnnotationSession.open(config) as session:
-        assigned(session)
-    with served(config) as app, visitor(browser) as (_, record):
+    with at_work(browser, config) as (app, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
         press(page, "0")  # nothing can justify it
         question(page)
         page.keyboard.press("3")
@@ -271,11 +266,8 @@ def test_a_grade_above_the_lowest_needs_evidence_where_the_collection_asks_for_i
 
 def test_a_collection_without_evidence_has_no_button_for_it(browser: Browser, tmp_path: Path) -> None:
     config = collection(tmp_path / "small", [pair("q0", "d0", "Uma frase.")], annotation={"evidence": "off"})
-    with AnnotationSession.open(config) as session:
-        assigned(session)
-    with served(config) as app, visitor(browser) as (_, record):
+    with at_work(browser, config) as (app, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
         question(page)
         assert page.locator("[data-do=evidence]").count() == 0
         page.keyboard.press("e")
@@ -292,11 +284,8 @@ def test_what_is_marked_in_hostile_texts_is_what_is_stored(browser: Browser, tmp
     texts += [f"{start}here" for start in behind]
     rows = [pair("q0", f"d{place:02}", text) for place, text in enumerate(texts)]
     config = collection(tmp_path / "hostile", rows)
-    with AnnotationSession.open(config) as session:
-        assigned(session)
-    with served(config) as app, visitor(browser) as (_, record):
+    with at_work(browser, config) as (app, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
         for _ in texts:
             asked = question(page)
             seen = page.locator(".passage").evaluate("element => element.textContent")

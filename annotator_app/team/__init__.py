@@ -1,0 +1,1 @@
+"""The sections of the team page: people, designs, and pairs with a known grade."""
