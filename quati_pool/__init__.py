@@ -19,6 +19,7 @@ __all__ = [
     "Collection",
     "Coverage",
     "Estimate",
+    "Estimates",
     "Evaluation",
     "Judging",
     "JudgingPlan",

@@ -102,6 +102,14 @@ def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def finished_estimates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a workspace with random queries that people have graded; not to be changed."""
+    from tests.estimated_workspace import estimated_workspace
+
+    return estimated_workspace(tmp_path_factory.mktemp("finished-estimates") / "workspace").parent
+
+
+@pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a finished build; not to be changed."""
     from tests.commands.small_collection import built, make_collection

@@ -18,6 +18,7 @@ from quati_pool.commands.annotate.review import consistency, downloads
 from quati_pool.commands.annotate.review.background import Latest
 from quati_pool.commands.annotate.review.consistency import GoldResult, SelfAgreement
 from quati_pool.commands.annotate.review.dashboard import Agreement, Dashboard, dashboard
+from quati_pool.commands.annotate.review.interval_width import IntervalWidth
 
 _AGAIN = 5.0
 # Long enough for the first dashboard of a typical pool, so that the page is not empty.
@@ -26,6 +27,7 @@ _COEFFICIENTS = ("kappa", "kappa_quadratic", "agreement", "difference")
 _REPEATED = consistency.COEFFICIENTS
 _TOGETHER = ("alpha_ordinal", "alpha_nominal", "alpha_interval", "gwet_ac2", "fleiss_kappa")
 _QUERIES = 200
+_WIDTH_DIGITS = 3
 _DIGITS = {"one_grade": 0, "too_fast": 1, "long_run": 0, "disagreement": 2, "gold_equal": 0, "gold_distance": 2}
 """The decimal places of a finding's figure, by its pattern."""
 
@@ -76,6 +78,7 @@ def _state(latest: Latest[Dashboard]) -> None:
 def _draw(board: Dashboard) -> None:
     _findings(board.findings)
     _people(board)
+    _width(board.width)
     _agreement(board.agreement)
     _repeats(board.repeats)
     _gold(board.gold)
@@ -153,6 +156,21 @@ def _agreement(found: Agreement) -> None:
     if found.why is not None:
         notes.append(_say("no_agreement", why=found.why))
     html.draw(html.join([html.fill('<p class="quiet">{note}</p>', note=html.text(note)) for note in notes if note]))
+
+
+def _width(found: IntervalWidth | None) -> None:
+    """Draws how precise estimates under people's grades are so far."""
+    if found is None:
+        return
+    if found.half_width is None:
+        said = _say("width.missing", count=found.missing) if found.missing else _say("width.none", why=found.problem)
+    else:
+        now = context.number(found.half_width, _WIDTH_DIGITS)
+        said = _say(f"width.{found.unit}", count=found.graded, measure=found.measure, width=now)
+        if found.more:
+            later = context.number(found.later, _WIDTH_DIGITS)
+            said += " " + _say(f"width.more_{found.unit}", count=found.more, now=now, later=later)
+    html.draw(html.fill('<p class="width"><b>{title}</b>: {said}</p>', title=_say("title.width"), said=html.text(said)))
 
 
 def _repeats(found: Sequence[SelfAgreement]) -> None:

@@ -20,8 +20,9 @@ from quati_pool.commands.annotate.team import DesignChoices, ListedDesign
 
 _PREVIEW = "team.preview"
 _WISH = "team.wish"
-_METHODS = ("all", "random", "stratified", "queries")
+_METHODS = ("all", "random", "stratified", "random-queries", "active", "queries")
 _STRATA = 40
+_QUERIES = 15
 
 
 class _Preview(NamedTuple):
@@ -60,7 +61,7 @@ def _listed_designs(found: Sequence[ListedDesign]) -> None:
         [
             str(one.design_id),
             f"{one.created_at:%Y-%m-%d %H:%M}",
-            _method(one.method, one.judge),
+            _method(one),
             html.join([html.text(name) for name in one.to], ", ") or _say("anyone"),
             context.number(one.pairs),
             context.number(one.overlap),
@@ -111,9 +112,10 @@ def _new_design(choices: DesignChoices) -> None:
                 _previewed(previewed, changed=previewed.options != options)
 
 
-def _method(method: str, judge: str | None) -> Markup:
-    by = Markup("") if judge is None else html.fill(' <span class="quiet">{judge}</span>', judge=html.text(judge))
-    return html.fill("{method}{by}", method=_method_name(method), by=by)
+def _method(one: ListedDesign) -> Markup:
+    details = html.join([html.text(name) for name in (one.measure, one.strata, one.judge) if name is not None], " · ")
+    by = html.fill(' <span class="quiet">{details}</span>', details=details) if details else Markup("")
+    return html.fill("{method}{by}", method=_method_name(one.method), by=by)
 
 
 def _method_name(method: str) -> str:
@@ -130,22 +132,7 @@ def _options(choices: DesignChoices) -> AssignOptions:
         horizontal=True,
         format_func=lambda name: _say(f"method.{name}"),
     )
-    chosen: dict[str, Any] = {}
-    if method == "all":
-        chosen["everything"] = True
-    elif method == "random":
-        chosen["random"] = str(_size(choices, "team.size"))
-    elif method == "stratified":
-        chosen = _strata_fields(choices)
-    else:
-        texts = dict(choices.queries)
-        chosen["queries"] = tuple(
-            st.multiselect(
-                _say("queries"), list(texts), key="team.queries", placeholder=_say("choose"),
-                format_func=lambda query_id: f"{html.one_line(query_id)} · {html.short_line(texts[query_id])}",
-                select_all=False,
-            )
-        )  # fmt: skip
+    chosen = _pairs_fields(method, choices)
     overlap, load, seed = st.columns(3)
     with overlap:
         chosen["overlap"] = st.number_input(_say("overlap"), 1, value=1, key="team.overlap", help=_say("overlap_help"))
@@ -174,6 +161,61 @@ def _options(choices: DesignChoices) -> AssignOptions:
         )
     )  # fmt: skip
     return AssignOptions(**chosen)
+
+
+def _pairs_fields(method: str, choices: DesignChoices) -> dict[str, Any]:
+    """The fields of one way to choose pairs, and what they say."""
+    if method == "all":
+        return {"everything": True}
+    if method == "random":
+        return {"random": str(_size(choices, "team.size"))}
+    if method == "stratified":
+        return _strata_fields(choices)
+    if method == "random-queries":
+        return _random_queries_fields(choices)
+    if method == "active":
+        return _measure_fields(choices)
+    texts = dict(choices.queries)
+    queries = st.multiselect(
+        _say("queries"), list(texts), key="team.queries", placeholder=_say("choose"),
+        format_func=lambda query_id: f"{html.one_line(query_id)} · {html.short_line(texts[query_id])}",
+        select_all=False,
+    )  # fmt: skip
+    return {"queries": tuple(queries)}
+
+
+def _random_queries_fields(choices: DesignChoices) -> dict[str, Any]:
+    left, right = st.columns(2)
+    most = max(len(choices.queries), 1)
+    with left:
+        size = st.number_input(
+            _say("size_queries", queries=len(choices.queries)), 1, most, value=min(_QUERIES, most),
+            key="team.size-queries", help=_say("size_queries_help"),
+        )  # fmt: skip
+    with right:
+        strata = st.selectbox(
+            _say("strata"), choices.columns, index=None, key="team.strata", format_func=html.short_line,
+            placeholder=_say("no_strata"), disabled=not choices.columns,
+        )  # fmt: skip
+    return {"random_queries": size, "strata": strata}
+
+
+def _measure_fields(choices: DesignChoices) -> dict[str, Any]:
+    left, middle, right = st.columns(3)
+    most = max(choices.pairs, 1)
+    with left:
+        measure = st.selectbox(_say("measure"), choices.measures, key="team.measure")
+    with middle:
+        expect = st.number_input(
+            _say("expect", pairs=choices.pairs), 1, most, value=min(100, most), key="team.expect",
+            help=_say("expect_help"),
+        )  # fmt: skip
+    with right:
+        judge = st.selectbox(
+            _say("weigh"), choices.judges, index=None, key="team.weigh", format_func=html.short_line,
+            placeholder=_say("nobody"),
+        )  # fmt: skip
+    return {"pairs_for": measure, "expect": expect, "judge": judge}
 
 
 def _size(choices: DesignChoices, key: str, least: int = 1) -> int:
@@ -248,8 +290,12 @@ def _preview(options: AssignOptions) -> None:
 
 def _previewed(preview: _Preview, *, changed: bool) -> None:
     report = preview.report
-    strata = team.shown_strata(report.strata)
-    said = [_say("would", chosen=len(report.sample), pairs=report.frame_pairs, count=report.overlap)]
+    strata = team.shown_strata(report.strata, report.sample.probabilities)
+    said = []
+    if report.queries:
+        queries, drawn = (sum(counts) for counts in zip(*report.queries.values(), strict=True))
+        said.append(_say("would_queries", drawn=drawn, count=queries))
+    said += [_say("would", chosen=len(report.sample), pairs=report.frame_pairs, count=report.overlap)]
     if report.known is not None:
         said.append(_say("known", design=str(report.known)))
     else:

@@ -17,6 +17,19 @@ from quati_pool.stats.bootstrap import DRAWS, Values
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Weighting:
+    """How figures are weighted: the names of the ``designs``, and the ``n`` pairs, of ``queries`` queries, that these
+    drew and both labelers graded. ``left_out`` counts the pairs that both graded but none of the designs drew.
+    ``shares``, shape (grades, grades): the estimated share of each cell of the confusion matrix, with the sum 1."""
+
+    designs: tuple[str, ...]
+    n: int
+    queries: int
+    left_out: int
+    shares: Values
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PairAgreement(Estimates):
     """Agreement of two labelers over the ``n`` pairs that both graded, in ``queries`` queries. If they have
     ``shared_members``, as a panel and one of its members do, they agree by construction.
@@ -24,6 +37,10 @@ class PairAgreement(Estimates):
     ``confusion``, shape (grades, grades): rows are ``a``'s grades, columns ``b``'s. ``binarized`` maps each grade but
     the lowest to the same coefficients with that grade as threshold: it and higher grades are relevant (1), lower
     ones are not (0).
+
+    With a ``weighting``, coefficients and intervals are those of the pairs' population under the design by which they
+    were drawn, and ``unweighted`` has those of the graded pairs; ``n``, ``queries`` and ``confusion`` count graded
+    pairs. ``not_weighted`` says why figures have no weights although they should.
     """
 
     a: str
@@ -33,6 +50,9 @@ class PairAgreement(Estimates):
     confusion: Int
     binarized: dict[int, Estimates]
     shared_members: tuple[str, ...] = ()
+    weighting: Weighting | None = None
+    unweighted: PairAgreement | None = None
+    not_weighted: str | None = None
 
 
 def pairwise(
@@ -98,7 +118,7 @@ def _agreement(
                 binarize(total, scale, grade),
                 binarize(drawn, scale, grade),
                 (0, 1),
-                (f"a grade below {grade}", f"a grade of {grade} or more"),
+                threshold_words(grade),
             )
             for grade in thresholds
         },
@@ -149,6 +169,10 @@ def per_query(ratings: Ratings, names: Sequence[str] = tuple(COEFFICIENTS)) -> l
 
 def grade_words(scale: Sequence[int]) -> list[str]:
     return [f"the grade {grade}" for grade in scale]
+
+
+def threshold_words(grade: int) -> list[str]:
+    return [f"a grade below {grade}", f"a grade of {grade} or more"]
 
 
 def queries_by_id(ratings: Ratings) -> Int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quati_pool.errors import ConfigError
+from quati_pool.registry import nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,6 +87,22 @@ def check_resampling(draws: int, seed: int | None) -> None:
         raise ConfigError(f"draws is {draws}; expected a number of resamples, or 0 for no intervals")
     if seed is not None and seed < 0:
         raise ConfigError(f"seed is {seed}; expected 0 or more")
+
+
+def check_choice(argument: str, value: str | None, choices: Sequence[str]) -> None:
+    """Raises ConfigError for a value that is none of the ``choices``; None means that none was made."""
+    if value is not None and value not in choices:
+        raise ConfigError(f"{argument} is {value!r}; {nearest(value, choices)}")
+
+
+def check_decisions(alpha: float, delta: float | None, looks: int) -> None:
+    """Raises ConfigError for settings by which no difference could be decided."""
+    if not 0 < alpha < 1:
+        raise ConfigError(f"alpha is {alpha}; expected a level of significance between 0 and 1")
+    if delta is not None and delta < 0:
+        raise ConfigError(f"delta is {delta}; expected 0 or more")
+    if looks < 1:
+        raise ConfigError(f"looks is {looks}; expected the planned number of looks, 1 or more")
 
 
 def oddities(gathered: Gathered) -> list[str]:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 Test = Literal["t", "wilcoxon", "randomisation"]
 Averaged = Literal["judged", "common", "returned"]
+Aggregation = Literal["majority", "mean"]
+Sampled = Literal["queries", "pairs"]
 
 
 class Workspace:

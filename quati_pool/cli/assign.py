@@ -19,6 +19,14 @@ RandomOption = Annotated[
 StratifiedOption = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="This many pairs, some of every stratum (--by).")
 ]
+RandomQueriesOption = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="All pairs of this many queries at random, given out in a random order."),
+]
+PairsForOption = Annotated[
+    str | None,
+    typer.Option(metavar="MEASURE", help="Pairs at random that matter for nDCG@10, DCG@10, P@10 or the like."),
+]
 PairsOfQueriesOption = Annotated[
     str | None, typer.Option(metavar="FILE|Q1,Q2", help="All pairs of these queries, or the first of --system's run.")
 ]
@@ -30,18 +38,52 @@ GoldOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Pairs with a known grade to mix in unannounced: query_id, doc_id, relevance."),
 ]
+JudgeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="With --stratified or --pairs-for: the judge whose grades form strata, or weigh pairs."
+    ),
+]
 StrataOption = Annotated[
     str | None,
-    typer.Option(metavar="query,grade,systems", help="What forms strata; with --judge all three by default."),
+    typer.Option(
+        metavar="query,grade,systems",
+        help="With --stratified: what forms strata; with --judge all three by default.",
+    ),
 ]
-JudgeOption = Annotated[str | None, typer.Option(metavar="NAME", help="The judge whose grades define strata.")]
 MinimumOption = Annotated[
-    int, typer.Option(min=0, help="Fewest pairs of each stratum; 0 where there are more strata than pairs.")
+    int,
+    typer.Option(
+        min=0, help="With --stratified: fewest pairs of each stratum; 0 where there are more strata than pairs."
+    ),
+]
+QueryStrataOption = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="With --random-queries: the column of the queries' file that forms strata."),
+]
+RateOption = Annotated[
+    str | None,
+    typer.Option(metavar="RATE", help="With --pairs-for: the share of the pool to expect, such as 0.1 or 10%."),
+]
+ExpectOption = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="With --pairs-for: the number of pairs to expect.")
+]
+ImportantOption = Annotated[
+    str | None,
+    typer.Option(
+        "--for", metavar="BM25,E5", help="With --pairs-for: the systems to estimate best; by default all of them."
+    ),
+]
+UniformOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE", help="With --pairs-for: how much of it to spread evenly over the pool; 0.2 by default."
+    ),
 ]
 SystemOption = Annotated[
     str | None, typer.Option(metavar="RUN_TAG", help="With --queries: whose first passages to take.")
 ]
-DepthOption = Annotated[int | None, typer.Option(min=1, help="How many of them; 10 by default.")]
+DepthOption = Annotated[int | None, typer.Option(min=1, help="With --system: how many of them; 10 by default.")]
 OverlapOption = Annotated[int, typer.Option(min=1, help="How many people grade each pair.")]
 LoadOption = Annotated[int | None, typer.Option(min=1, help="Most pairs that one person gets.")]
 OnlyPeopleOption = Annotated[
@@ -64,13 +106,20 @@ def assign(
     everything: AllOption = False,
     random: RandomOption = None,
     stratified: StratifiedOption = None,
+    random_queries: RandomQueriesOption = None,
+    pairs_for: PairsForOption = None,
     queries: PairsOfQueriesOption = None,
     training: TrainingOption = None,
     gold: GoldOption = None,
     withdraw: WithdrawOption = None,
-    by: StrataOption = None,
     judge: JudgeOption = None,
+    by: StrataOption = None,
     minimum: MinimumOption = 1,
+    strata: QueryStrataOption = None,
+    rate: RateOption = None,
+    expect: ExpectOption = None,
+    important: ImportantOption = None,
+    uniform: UniformOption = None,
     system: SystemOption = None,
     depth: DepthOption = None,
     overlap: OverlapOption = 1,
@@ -87,10 +136,14 @@ def assign(
 
     Stores how pairs were chosen and with what probability. The same command again adds nothing; a larger
     sample with the same seed adds only the further pairs. Pairs stay with the people who have them.
+    To estimate what systems would score, draw --random-queries or --pairs-for.
     """
     known = training or gold
     if known is not None or withdraw is not None:
-        choices = (everything, random, stratified, queries, by, judge, system, depth, load, to)
+        choices = (
+            everything, random, stratified, random_queries, pairs_for, queries, judge, by, strata, rate, expect,
+            important, uniform is not None, system, depth, load, to,
+        )  # fmt: skip
         several = sum(one is not None for one in (training, gold, withdraw)) > 1
         if any(choices) or several or overlap != 1 or minimum != 1 or seed is not None:
             hint, why = (
@@ -116,8 +169,10 @@ def assign(
 
     options = AssignOptions(
         everything=everything, random=random, stratified=stratified,
-        queries=None if queries is None else query_list(queries), by=_parts(by), judge=judge, minimum=minimum,
-        system=system, depth=depth or 10, overlap=overlap, load=load, to=_parts(to) or (), seed=seed, dry_run=dry_run,
+        queries=None if queries is None else query_list(queries), random_queries=random_queries, pairs_for=pairs_for,
+        by=_parts(by), judge=judge, minimum=minimum, system=system, depth=depth or 10, strata=strata, rate=rate,
+        expect=expect, important=_parts(important) or (), uniform=uniform, overlap=overlap, load=load,
+        to=_parts(to) or (), seed=seed, dry_run=dry_run,
     )  # fmt: skip
     with ConsoleListener() as listener:
         report = step(config, options, database, listener)

@@ -28,6 +28,7 @@ from quati_pool.cli.options import (
     OutputOption,
     PairedTest,
     PoolOption,
+    RunsOption,
     ScaleOption,
     SeedOption,
     TestOption,
@@ -35,15 +36,6 @@ from quati_pool.cli.options import (
 from quati_pool.cli.progress import ConsoleListener
 from quati_pool.registry import nearest
 
-RunsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--run",
-        metavar="[SET=]FILE[#TAG]",
-        help="A file of TREC runs (#TAG: one of them), a folder, or a pattern in quotes (repeatable); the workspace's "
-        "runs by default.",
-    ),
-]
 QrelsOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -44,7 +44,7 @@ def label_files(
 
     named: dict[str, tuple[str, str | None]] = {}
     for option in labels or ():
-        name, file = _named(option, hint)
+        name, file = named_file(option, hint)
         if name in named:
             both = f"{named[name][0]} and {file[0]}"
             raise typer.BadParameter(f"{both} are both named {name}; give each its own: NAME=FILE", param_hint=hint)
@@ -66,6 +66,35 @@ def label_files(
         queries,
         _scale(scale) if scale is not None else settings.grades if settings else None,
     )
+
+
+def names_file(option: str, hint: str) -> bool:
+    """Whether an option that takes a file or a labeler's name holds a file: NAME=FILE, or a file that is there, also
+    with #ANNOTATOR.
+
+    Raises BadParameter for what cannot be either.
+    """
+    if "=" in option or os.path.isfile(option) or os.path.isfile(option.rpartition("#")[0]):
+        return True
+    if not _NAME.match(option):
+        raise typer.BadParameter(f"{option!r} is neither a file nor the name of a labeler", param_hint=hint)
+    return False
+
+
+def named_file(option: str, hint: str) -> tuple[str, tuple[str, str | None]]:
+    """The name, and the file and annotator, of NAME=FILE or NAME=FILE#ANNOTATOR. An option may lack NAME=: the name is
+    then the annotator, or else the file's stem."""
+    bare = hint.startswith("--") and ("=" not in option or os.path.exists(option))
+    name, path = ("", option.strip()) if bare else _split(option, hint)
+    file, mark, annotator = path.rpartition("#")
+    source = (file, annotator) if mark and not Path(path).exists() else (path, None)
+    if bare:
+        name = source[1] or Path(source[0].removesuffix(".gz")).stem
+        if not _NAME.match(name):
+            raise typer.BadParameter(f"{option!r} cannot be a name; give one: NAME=FILE", param_hint=hint)
+    if not _NAME.match(name) or not path:
+        raise typer.BadParameter(f"{option!r} is not NAME=FILE", param_hint=hint)
+    return name, source
 
 
 def say_left_out(gathered: Gathered) -> None:
@@ -103,22 +132,6 @@ def grades_of(options: Sequence[str] | None) -> dict[str, int | None]:
         text: None if grade == NO_GRADE else _grade(grade, "--grade")
         for text, grade in (_split(option, "--grade") for option in options or ())
     }
-
-
-def _named(option: str, hint: str) -> tuple[str, tuple[str, str | None]]:
-    """The name, and the file and annotator, of NAME=FILE or NAME=FILE#ANNOTATOR. An option may lack NAME=: the name is
-    then the annotator, or else the file's stem."""
-    bare = hint.startswith("--") and ("=" not in option or os.path.exists(option))
-    name, path = ("", option.strip()) if bare else _split(option, hint)
-    file, mark, annotator = path.rpartition("#")
-    source = (file, annotator) if mark and not Path(path).exists() else (path, None)
-    if bare:
-        name = source[1] or Path(source[0].removesuffix(".gz")).stem
-        if not _NAME.match(name):
-            raise typer.BadParameter(f"{option!r} cannot be a name; give one: NAME=FILE", param_hint=hint)
-    if not _NAME.match(name) or not path:
-        raise typer.BadParameter(f"{option!r} is not NAME=FILE", param_hint=hint)
-    return name, source
 
 
 def _split(option: str, hint: str) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from quati_pool.cli import (
     bench,
     build,
     doctor,
+    estimate,
     evaluate,
     export,
     import_labels,
@@ -31,6 +32,7 @@ from quati_pool.cli import (
     prepare,
     prompts,
     questions,
+    replay,
     report,
     retrievers,
     status,
@@ -83,7 +85,7 @@ def _options(
 
 for group in (
     workspaces, prepare, build, submissions, judge, batch, labels, assessors, assign, annotate, import_labels,
-    questions, agree, evaluate, report, export, bench, prompts, validate, retrievers, status, doctor,
+    questions, agree, evaluate, estimate, replay, report, export, bench, prompts, validate, retrievers, status, doctor,
 ):  # fmt: skip
     group.register(app)
 

@@ -52,6 +52,15 @@ def check_address(engine: EngineName | None, address: str | None) -> None:
         raise typer.BadParameter("is that of a Ray cluster; add --engine ray", param_hint="--address")
 
 
+RunsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--run",
+        metavar="[SET=]FILE[#TAG]",
+        help="A file of TREC runs (#TAG: one of them), a folder, or a pattern in quotes (repeatable); the workspace's "
+        "runs by default.",
+    ),
+]
 MeasuresOption = Annotated[
     list[str] | None,
     typer.Option("--measures", help='ir_measures names, such as "nDCG@10 R(rel=2)@100"; the first ranks the systems.'),

@@ -14,6 +14,7 @@ from quati_pool.agreement.pairwise import PairAgreement, QueryAgreement, pairwis
 from quati_pool.agreement.paper_tables import Layout, QueryLayout, layout, matrix, query_layout
 from quati_pool.agreement.pool_join import UnmatchedRow
 from quati_pool.agreement.ratings import Ratings
+from quati_pool.agreement.weighted_pairs import weigh
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.problems import quoted
 from quati_pool.labels.gathered import Gathered, LabelFiles
@@ -29,8 +30,12 @@ LAYOUTS = ("kappa", "spearman", "pearson")
 
 @dataclass(frozen=True, eq=False)
 class AgreeReport:
-    """The result of ``agree``. ``unmatched`` has, by labeler, the pairs that no other independent labeler graded, as
-    positions in ``ratings``; for a derived labeler, those that no independent one graded."""
+    """The result of ``agree``. Figures of two labelers are weighted where their common pairs were drawn with unequal
+    probabilities; all other figures are those of the graded pairs.
+
+    ``unmatched`` has, by labeler, the pairs that no other independent labeler graded, as positions in ``ratings``; for
+    a derived labeler, those that no independent one graded.
+    """
 
     gathered: Gathered
     ratings: Ratings
@@ -96,6 +101,8 @@ def compare(
         listener.progress("agree: resampling queries", done, total, unit="pairs of labelers")
 
     pairs = pairwise(ratings, draws, seed, progress=progress)
+    designs = {source.name: source.designs for source in gathered.sources}
+    pairs = weigh(pairs, ratings, designs, intervals=draws > 0)
     listener.progress("agree: resampling queries for all labelers together", 0, 0)
     unrelated = [pair for pair in pairs if not pair.shared_members]
     with_people = [name for name in ratings.labelers if name in ratings.people or _has_other_person(name, ratings)]

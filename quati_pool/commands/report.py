@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,14 @@ import numpy as np
 from quati_pool.commands import labels
 from quati_pool.commands.agree import AgreeReport, compare
 from quati_pool.commands.build import BuildResult
+from quati_pool.commands.estimates.drawn import estimate_drawn
+from quati_pool.commands.estimates.estimate import EstimateReport
+from quati_pool.commands.estimates.settings import EstimateSettings
 from quati_pool.commands.evaluate import Evaluation, Settings, measure
 from quati_pool.commands.labels import LabelsReport
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.evaluation.measures import parse_measures
-from quati_pool.labels.gathered import Gathered, LabelFiles
+from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
 from quati_pool.labels.labelers import Grading
 from quati_pool.labels.sources import gather
 from quati_pool.pooling.diversity import diversity
@@ -39,7 +42,10 @@ from quati_pool.store.database import Store
 class State:
     """The results of a collection at one moment; ``seq`` is the number of the last label in its database. If
     ``ledger``, ``runs``, ``agreement`` or ``evaluation`` is None, the reason is in ``missing``, by part of the report.
-    ``grading`` reads single labels of the same state."""
+    ``grading`` reads single labels of the same state.
+
+    ``estimates`` of the first measure under people's grades: None with a reason in ``missing`` if a random design drew
+    pairs for people and nothing can be estimated yet, and without one if there is no such design."""
 
     config: PoolConfig
     seq: int
@@ -53,6 +59,16 @@ class State:
     settings: Settings
     seed: int
     grading: Grading
+    estimates: EstimateReport | None = None
+
+    @property
+    def sampled(self) -> bool:
+        """Whether people grade a random sample, from which their grades of the rest are estimated."""
+        return self.estimates is not None or "estimates" in self.missing
+
+    def alone(self, source: LabelSource) -> bool:
+        """Whether measures under the grades of ``source`` rest on a judge alone, while people grade a sample."""
+        return self.sampled and source.grader in ("llm", "program")
 
     @property
     def key(self) -> dict[str, Any]:
@@ -66,7 +82,15 @@ class State:
             **self.gathered.state,
             "state": self.seq,
             "runs": {condition.name: dict(condition.run_set.digests) for condition in conditions},
+            # A design is drawn without a new label.
+            **({"estimates": self._estimated} if self.sampled else {}),
         }
+
+    @property
+    def _estimated(self) -> str:
+        if self.estimates is None:
+            return self.missing["estimates"]
+        return self.estimates.statement(self.estimates.estimates[0])
 
 
 @contextmanager
@@ -79,12 +103,13 @@ def opened(
     names: Sequence[str] = (),
     database: str | None = None,
 ) -> Iterator[State]:
-    """Computes all results over one state of the label database, which stays open; of the labelers ``names``, or of
-    all. ``database`` is used in place of that in pool.yaml."""
+    """Computes all results over one state of the label database, which stays open; of the labelers ``names`` without
+    estimates, or of all. ``database`` is used in place of that in pool.yaml."""
     config = load_config(config_path)
     refuse_outdated(config)
     with Store.open(database or config.labels.url, config.folder) as store, store.snapshot() as seq:
-        yield _computed(config, store, seq, settings, people, names, listener)
+        state = _computed(config, store, seq, settings, people, names, listener)
+        yield state if names else _estimated(state, database)
 
 
 def _computed(
@@ -122,6 +147,24 @@ def _computed(
     except QuatiPoolError as error:
         missing["evaluation"] = str(error)
     return State(config, seq, pool, ledger, gathered, runs, agreement, evaluation, missing, settings, seed, grading)
+
+
+def _estimated(state: State, database: str | None) -> State:
+    """The state with estimates under people's grades, if a random design drew pairs for people."""
+    config, evaluation = state.config, state.evaluation
+    if evaluation is None:
+        return state
+    settings = EstimateSettings(
+        measures=evaluation.measures[:1],
+        baseline=state.settings.baseline,
+        alpha=state.settings.alpha,
+        seed=state.seed,
+    )
+    try:
+        found = estimate_drawn(config, state.grading.store, settings)
+    except QuatiPoolError as error:
+        return replace(state, missing={**state.missing, "estimates": str(error)})
+    return replace(state, estimates=found)
 
 
 def built(config: PoolConfig, path: Path, runs: Sequence[Run]) -> BuildResult:

@@ -1,10 +1,10 @@
-"""Measures of runs under sampled qrels: xinfAP, infNDCG and statAP, as measures of ir_measures.
+"""Measures of runs under sampled qrels: xinfAP, infNDCG, statAP and DCG, as measures of ir_measures.
 
 xinfAP and infNDCG (Yilmaz, Kanoulas, Aslam, SIGIR 2008, sections 4 and 5) take strata with a sampling rate each, and
 agree with NIST's sample_eval: its smoothing, its depth of 1,000 documents, its adjustment of xinfAP for queries with
 more relevant documents than that, linear gains. statAP (Carterette, Pavlu, Kanoulas, Aslam, Allan, SIGIR 2008, section
-3.2) takes the probability of each judged pair. Without a sample, judged pairs are a census, of which a relevance below
-0 means that a pair was not drawn, as for trec_eval's infAP.
+3.2) and DCG take the probability of each judged pair. Without a sample, judged pairs are a census, of which a relevance
+below 0 means that a pair was not drawn, as for trec_eval's infAP.
 
 This module imports ir_measures: import it by ``measures.load_ir_measures``.
 """
@@ -32,6 +32,7 @@ _SMALL, _BELOW = 1e-5, 3
 
 # The library has no types.
 _ir: Any = measures
+_CUTOFF = {"cutoff": _ir.ParamInfo(dtype=int, required=True)}
 _REL = {"rel": _ir.ParamInfo(dtype=int, default=1)}
 
 
@@ -53,7 +54,12 @@ class _StatAP(SampledMeasure):
     SUPPORTED_PARAMS = _REL
 
 
-for _measure in (_XinfAP, _InfNDCG, _StatAP):
+class _DCG(SampledMeasure):
+    NAME = __name__ = "DCG"
+    SUPPORTED_PARAMS = _CUTOFF
+
+
+for _measure in (_XinfAP, _InfNDCG, _StatAP, _DCG):
     _ir.register(_measure())
 
 
@@ -64,7 +70,7 @@ def sampled_values(runs: Sequence[Run], qrels: Qrels, wanted: Sequence[Any], que
     Raises ConfigError for a measure that needs other knowledge of the sample than there is.
     """
     sample = qrels.sample or Sample(qrels, stratum=np.zeros(len(qrels), dtype=np.int64))
-    lacking = next((str(one) for one in wanted if one.NAME != "statAP" and sample.stratum is None), None)
+    lacking = next((str(one) for one in wanted if one.NAME not in _WITHOUT_STRATA and sample.stratum is None), None)
     if lacking is not None:
         raise lacking_pairs(lacking)
     joined = JudgedRuns(runs, sample.frame)
@@ -181,4 +187,13 @@ def _statap(frame: _Frame, ranked: _Ranked, measure: Any) -> Values:
     return ratio(total, frame.total(frame.weight * relevant), otherwise=0)
 
 
-_COMPUTED = {"xinfAP": _xinfap, "infNDCG": _infndcg, "statAP": _statap}
+def _dcg(frame: _Frame, ranked: _Ranked, measure: Any) -> Values:
+    """Σ gain / log2(rank + 1) up to the cutoff, where the gain is the grade: each drawn document stands for as many as
+    its weight says."""
+    gains = frame.weight[ranked.pair] * np.maximum(ranked.relevance, 0) * (ranked.rank <= measure["cutoff"])
+    sums = np.bincount(ranked.query, gains / np.log2(ranked.rank + 1), minlength=frame.queries)
+    return sums.astype(np.float64)
+
+
+_COMPUTED = {"xinfAP": _xinfap, "infNDCG": _infndcg, "statAP": _statap, "DCG": _dcg}
+_WITHOUT_STRATA = frozenset({"statAP", "DCG"})

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from quati_pool.errors import InputError
-from quati_pool.files.formats import format_of
+from quati_pool.files.formats import TableFormat, format_of
+from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import STRICT, Problems, RowError, check_id, in_quotes, quoted, quotes_problem
 from quati_pool.files.sgml import read_topics
-from quati_pool.files.tables import Field, read_table
+from quati_pool.files.tables import Field, json_object, read_table
 from quati_pool.records import Query
 
 _TREC_FIELDS = {"query_id": "num", "query": "title", "narrative": "narr"}
@@ -63,6 +65,44 @@ def read_queries(
         message = f"no query has a cluster_id in the column {quoted(cluster_id)}; expected one at least"
         problems.report(path, None, f"{message}: add it, or set cluster_id to the right column")
     return queries
+
+
+def query_columns(path: Path, query_id: str = "query_id") -> list[str]:
+    """The columns of a file of queries, or the keys of its objects, in file order; none if they have no names, as in
+    TREC topics and in a TSV without a header. Raises InputError for a line that is not an object."""
+    table_format = _table_format(path)
+    if table_format is None:
+        return []
+    if table_format == "jsonl":
+        return list(dict.fromkeys(key for line, text in read_lines(path) for key in _keys(path, line, text)))
+    rows = (text for _, text in read_lines(path) if text)
+    header = next(csv.reader(rows), []) if table_format == "csv" else next(rows, "").split("\t")
+    return header if query_id in header else []
+
+
+def read_query_column(path: Path, column: str, query_id: str = "query_id") -> dict[str, str]:
+    """The value of each query in one of the ``query_columns``, by query_id; an empty text where there is none.
+
+    Raises InputError as ``read_queries`` does, and for a value that is no text.
+    """
+    table_format = _table_format(path)
+    assert table_format is not None
+    fields = [Field("query_id", query_id), Field("column", column, required=False)]
+    return {identity: value for _, (identity, value) in read_table(path, table_format, fields)}
+
+
+def _table_format(path: Path) -> TableFormat | None:
+    found = format_of(path)
+    return found if found == "jsonl" or found == "tsv" or found == "csv" else None
+
+
+def _keys(path: Path, line: int, text: str) -> list[str]:
+    if not text or text.isspace():
+        return []
+    try:
+        return list(json_object(text))
+    except RowError as fault:
+        raise InputError(path, line, str(fault)) from None
 
 
 def _cluster_fault(cluster_id: str) -> str | None:

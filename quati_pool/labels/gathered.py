@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.agreement.matching import Duplicate
+from quati_pool.agreement.pair_designs import PairDesign
 from quati_pool.agreement.pool_join import UnmatchedRow
 from quati_pool.errors import InputError
 from quati_pool.files.label_files import LabelFile
@@ -23,7 +24,8 @@ class LabelSource:
     """A labeler with its grades. ``lacking`` counts the pairs it has no grade for, by state. ``origin`` is the path of
     its file as given, None if its labels are in the store or computed from it. ``revealed`` counts the grades given
     after seeing a judge's. ``members`` are the labelers from whose grades a derived labeler's are computed;
-    ``grader`` says who gave them."""
+    ``grader`` says who gave them; ``designs`` are the random designs by which the people behind them got their pairs,
+    as far as these give pairs different probabilities."""
 
     name: str
     kind: LabelerKind
@@ -34,6 +36,7 @@ class LabelSource:
     revealed: int = 0
     members: frozenset[str] = frozenset()
     grader: Grader = "file"
+    designs: tuple[PairDesign, ...] = ()
 
     @property
     def ungraded(self) -> int:

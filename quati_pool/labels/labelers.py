@@ -127,8 +127,7 @@ class Grading:
             members = [self.labeler(member) for member in settings.consensus]
             return Consensus(name, "consensus", None, members, settings.method)
         if isinstance(settings, PeopleConfig):
-            decisions = self._stored_labeler(ADJUDICATED)
-            return Panel(name, "consensus", None, self.people(), decisions, settings.people, self.is_given)
+            return self.panel(settings.people, name)
         if isinstance(settings, JudgeConfig):
             return self._judge_labeler(name, settings)
         found = self._stored_labeler(name)
@@ -137,6 +136,12 @@ class Grading:
         if found is None:
             raise ConfigError(f"there is no labeler {name!r} in {self.config.name}; {nearest(name, self.names)}")
         return found
+
+    def panel(self, method: str, name: str = "people") -> Panel:
+        """The labeler called ``name`` that aggregates the grades of all people by ``method``; leads' decisions take
+        precedence."""
+        decisions = self._stored_labeler(ADJUDICATED)
+        return Panel(name, "consensus", None, self.people(), decisions, method, self.is_given)
 
     def readable(self, names: Sequence[str], others: Sequence[str]) -> tuple[list[Labeler], dict[str, str]]:
         """The labelers ``names``; where none are named, those of ``others`` that can be read, and per name why one

@@ -18,6 +18,7 @@ from quati_pool.files.artifacts import file_digest
 from quati_pool.files.label_files import LabelFile
 from quati_pool.files.label_files.shared_ids import SharedIds
 from quati_pool.files.queries import read_queries
+from quati_pool.labels.drawn_pairs import sampled_file, with_designs
 from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
 from quati_pool.labels.label_files import join_files, kind_of, need_pool, off_scale, read_label_source
 from quati_pool.project.config import LabelFileConfig, PoolConfig, load_config
@@ -137,6 +138,7 @@ def _stored_sources(
     with _one_state(config, store) as (opened, seq):
         grading = Grading(config, opened, pool, revealed=revealed)
         sources, problems = from_store(grading, wanted)
+        sources = with_designs(sources, opened, config.name)
         return sources, problems, {"state": seq, "pool": _pool_digest(grading)}
 
 
@@ -191,8 +193,9 @@ def _file_source(
     name: str, settings: LabelFileConfig | LabelFile, read: LabelFile, qrels: Qrels, ungraded: int
 ) -> LabelSource:
     lacking = _lacking(read, ungraded)
+    designs = () if qrels.sample is None else (sampled_file(name, qrels.sample),)
     if isinstance(settings, LabelFile):
-        return LabelSource(name, "file", qrels, None, settings.path, lacking)
+        return LabelSource(name, "file", qrels, None, settings.path, lacking, designs=designs)
     kind = kind_of(settings, read)
     return LabelSource(
         name,
@@ -202,6 +205,7 @@ def _file_source(
         Path(settings.path),
         lacking,
         grader="people" if kind == "assessor" else "file",
+        designs=designs,
     )
 
 

@@ -13,11 +13,11 @@ import pyarrow as pa
 import xxhash
 
 from quati_pool.corpus.store import CorpusStore, DuplicateDocIdError
-from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import Counts, digest
 from quati_pool.files.lines import read_lines
 from quati_pool.files.qrels import read_judgements
-from quati_pool.files.queries import read_queries
+from quati_pool.files.queries import query_columns, read_queries, read_query_column
 from quati_pool.pooling.pool import Pool
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.config import PoolConfig, RetrieverSystem
@@ -123,6 +123,38 @@ def run_files(config: PoolConfig) -> dict[str, RunFileParameters]:
 def query_texts(config: PoolConfig) -> dict[str, str]:
     """The text of each query; empty without a file of queries."""
     return {} if config.query_file is None else {query.query_id: query.query for query in load_queries(config).queries}
+
+
+def strata_columns(config: PoolConfig) -> list[str]:
+    """The columns of the queries' file that can form strata of queries: all but ids, texts and narratives."""
+    settings, path = config.queries, config.query_file
+    if path is None:
+        return []
+    query = ["query"] if settings.query is None else settings.query
+    texts = {_id_column(config), settings.narrative, *([query] if isinstance(query, str) else query)}
+    return [column for column in query_columns(path, _id_column(config)) if column not in texts]
+
+
+def query_strata(config: PoolConfig, column: str) -> dict[str, str]:
+    """The value of each query in a column of the queries' file, by query_id; an empty text where it has none.
+
+    Raises ConfigError where there is no file of queries, InputError where it has no such column.
+    """
+    path = config.query_file
+    if path is None:
+        raise ConfigError(
+            f"{config.path}: no file of queries has a column {column!r}; name one under queries:, or do without strata"
+        )
+    if column not in query_columns(path, _id_column(config)):
+        there = ", ".join(strata_columns(config))
+        remedy = f"its columns are {there}" if there else "it has no columns but ids and texts; add it, under a header"
+        raise InputError(path, None, f"has no column {column!r} to form strata; {remedy}")
+    return read_query_column(path, column, _id_column(config))
+
+
+def _id_column(config: PoolConfig) -> str:
+    # The file of a data set is written by build, with columns of its own.
+    return "query_id" if config.queries.data_set is not None else config.queries.query_id
 
 
 def sample_too_large(sample: int, queries: int) -> str:

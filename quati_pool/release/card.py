@@ -18,7 +18,7 @@ import yaml
 from quati_pool.data_sets.base import About
 from quati_pool.records import State
 from quati_pool.release.output import Output
-from quati_pool.release.state import Labelled, Release
+from quati_pool.release.state import Labelled, Release, ReleasedEstimates
 from quati_pool.text.characters import one_line, possible
 from quati_pool.text.markdown import escape_markdown, pipe_table
 
@@ -121,6 +121,7 @@ def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> 
     sections += ["\n".join(facts), "## Contents", _contents(parts), *map(_line, notes)]
     if release.labelers:
         sections += ["## Grades", _main(release), _grades(release), _outside(release), _left_out(release)]
+        sections += [] if release.estimates is None else _estimates(release.estimates)
         sections += ["## How the pairs were graded", *(_labeler(labelled) for labelled in release.labelers)]
     if release.sources:
         sections += ["## Built from", *(section for source in release.sources for section in _source(source))]
@@ -186,6 +187,24 @@ def _outside(release: Release) -> str:
         for labelled in release.labelers
         if labelled.outside
     )
+
+
+def _estimates(found: ReleasedEstimates) -> list[str]:
+    """What systems would score if people had graded every pair."""
+    rows: list[list[Cell]] = [
+        [
+            one_line(one.run_tag),
+            f"{one.estimate:.3f}",
+            f"{one.low:.3f} to {one.high:.3f}",
+            f"{one.people_only:.3f}",
+            f"{one.judge_only:.3f}",
+        ]
+        for one in found.systems
+    ]
+    columns = ["System", one_line(found.measure), "95 % interval", "People only", "Judge alone"]
+    note = "People only: without the judge's grades. Judge alone: under the grades of "
+    note += f"{_line(found.judge)}, which is no estimate of people's."
+    return ["## Estimates", _line(found.statement), _table(columns, rows), note]
 
 
 def _kind(labelled: Labelled) -> str:

@@ -21,7 +21,10 @@ NOTES = [
     "design.tsv lists the pairs that were chosen for people to grade, each with its stratum, its inclusion probability "
     "(empty where pairs were not drawn) and the number of people who were to grade it (replicates).",
     "designs.json says how each design was drawn: the seed, the pairs drawn from (frame: their number and the SHA-256 "
-    "of their ids), and for each stratum the number of pairs, of those selected, and the inclusion probability.",
+    "of their ids), and for each stratum the number of pairs, of those selected, and the inclusion probability (the "
+    "mean where each pair has its own). Its sampling is poisson (pairs drawn independently of each other), fixed-size "
+    "(simple random sampling without replacement within strata, of pairs or of queries with all their pairs), or null "
+    "where pairs were not drawn at random.",
 ]
 """What the data card says about the files."""
 
@@ -55,6 +58,7 @@ def _described(released: ReleasedDesign) -> dict[str, Any]:
     return {
         "design_id": design.design_id,
         "method": design.method,
+        "sampling": ("poisson" if design.poisson else "fixed-size") if design.is_random else None,
         "seed": design.seed,
         "frame_sha": design.frame_sha,
         "frame_pairs": design.frame_pairs,

@@ -45,12 +45,34 @@ class ReleasedDesign(NamedTuple):
     selections: Sequence[Selection]
 
 
+class EstimatedSystem(NamedTuple):
+    """A system's estimate under people's grades with its 95 % interval; the same from people's grades alone; and the
+    mean under the judge's alone."""
+
+    run_tag: str
+    estimate: float
+    low: float
+    high: float
+    people_only: float
+    judge_only: float
+
+
+class ReleasedEstimates(NamedTuple):
+    """Estimates of a measure under people's grades, best first. ``statement`` says what they hold for."""
+
+    measure: str
+    judge: str
+    statement: str
+    systems: Sequence[EstimatedSystem]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release:
     """A collection at one moment.
 
     Each call of ``passages`` returns a new iterator over every (doc_id, text) of the corpus, each doc_id once.
-    ``sources`` are the existing data sets that it was built from; ``designs`` are in the order of their numbers.
+    ``sources`` are the existing data sets that it was built from; ``designs`` are in the order of their numbers;
+    ``estimates`` is None if there are none.
     ``pool`` is the file that ``files.pools`` writes, ``runs`` maps run_tags to TREC files, ``grades`` is the scale.
     ``provenance`` (JSON) is written to the manifest and the card; it must not contain a time, or two exports of the
     same state would differ.
@@ -66,5 +88,6 @@ class Release:
     runs: Mapping[str, Path] = field(default_factory=dict)
     sources: Sequence[About] = ()
     designs: Sequence[ReleasedDesign] = ()
+    estimates: ReleasedEstimates | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     config: Path

@@ -113,13 +113,17 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """P-values after Holm's step-down adjustment (Scandinavian Journal of Statistics 6(2), 1979): comparing them with α
     keeps the probability of any false finding in the family at most α. None, an undefined test, is not part of the
     family and stays None."""
-    defined = [place for place, p in enumerate(p_values) if p is not None]
-    p = np.array([p_values[place] for place in defined], dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    stepped = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
-    adjusted: list[float | None] = [None] * len(p_values)
-    for place, value in zip(order, stepped, strict=True):
-        adjusted[defined[place]] = float(value)
+    adjusted = holm_adjusted(np.array([np.nan if p is None else p for p in p_values], dtype=np.float64))
+    return [None if np.isnan(p) else float(p) for p in adjusted]
+
+
+def holm_adjusted(p_values: Values) -> Values:
+    """``holm`` for an array of p-values, in which NaN is an undefined test."""
+    adjusted = np.full(len(p_values), np.nan)
+    defined = np.flatnonzero(~np.isnan(p_values))
+    order = defined[np.argsort(p_values[defined], kind="stable")]
+    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
+    adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted
 
 

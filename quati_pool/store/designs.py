@@ -1,4 +1,5 @@
-"""Designs (how pairs were chosen for people to grade), the pairs that each selected and the slots it created."""
+"""Designs (how pairs were chosen for people to grade), the pairs that each selected from its frame, and the slots it
+created."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ from quati_pool.store.bulk import insert_rows
 from quati_pool.store.database import Store
 from quati_pool.store.errors import StoreError
 from quati_pool.store.queues import rebuild
-from quati_pool.store.records import Design, DesignOutline, NewSlot, Selection
-from quati_pool.store.schema import assignments, designs, selections
+from quati_pool.store.records import Design, DesignOutline, FramePair, NewSlot, Selection
+from quati_pool.store.schema import assignments, designs, frame_pairs, selections
 from quati_pool.store.slots import lock_all
 
 _NO_FRAME = hashlib.sha256().hexdigest()
@@ -36,9 +37,16 @@ class Designs:
         self._collection = collection
         self._orders: dict[int, Mapping[str, int]] = {}
 
-    def create(self, design: Design, selected: Iterable[Selection], slots: Iterable[NewSlot]) -> int:
-        """Stores a design with the pairs it selected and their slots, all or nothing; returns its design_id. A holder's
-        new queries are queued after those they already have.
+    def create(
+        self,
+        design: Design,
+        selected: Iterable[Selection],
+        slots: Iterable[NewSlot],
+        frame: Iterable[FramePair] = (),
+    ) -> int:
+        """Stores a design with the pairs it selected, their slots, and, for a random design, all pairs of the ``frame``
+        that it could have selected (method ``all`` selects them all, so that they are not stored again). All or
+        nothing; returns its design_id. A holder's new queries are queued after those they already have.
 
         Raises StoreError if a pair is selected twice, or would be assigned to the same person a second time.
         """
@@ -52,6 +60,9 @@ class Designs:
             try:
                 selection_rows = ((*one, design_id) for one in selected)
                 insert_rows(connection, selections, (*Selection._fields, "design_id"), selection_rows)
+                if design.method != "all":
+                    frame_rows = ((*one, design_id) for one in frame)
+                    insert_rows(connection, frame_pairs, (*FramePair._fields, "design_id"), frame_rows)
                 insert_rows(connection, assignments, _NEW_SLOT, self._slot_rows(connection, slots, design_id))
                 rebuild(connection, self._collection)
                 if connection.dialect.name == "postgresql":
@@ -107,6 +118,8 @@ class Designs:
 
     def query_order(self, design_id: int) -> Mapping[str, int]:
         """The place of each query of a design's slots, by query_id in this order. It never changes, and is read once.
+        The queries of a smaller design that this one extends have their slots there: see
+        ``annotation.sampling.random_query_order`` for the order of all queries of a frame.
 
         A design's slots are not indexed by it: this reads all slots of the collection.
         """
@@ -118,6 +131,23 @@ class Designs:
             with self._store.reading() as connection:
                 self._orders[design_id] = dict(connection.execute(wanted).all())
         return self._orders[design_id]
+
+    def frame(self, design_id: int) -> list[FramePair] | None:
+        """All pairs that a random design could have selected, by query_id, then doc_id. None if the design is not
+        random, or if it was stored before frames were (revision 0007)."""
+        c = frame_pairs.c
+        known = select(designs.c.method).where(
+            designs.c.design_id == design_id, designs.c.collection == self._collection
+        )
+        wanted = select(*(c[name] for name in FramePair._fields)).where(c.design_id == design_id)
+        with self._store.reading() as connection:
+            method = connection.execute(known).scalar()
+            if method is None:
+                return None
+            if method != "all":
+                rows = connection.execute(wanted.order_by(c.query_id, c.doc_id))
+                return [FramePair(*row) for row in rows] or None
+        return [FramePair(one.query_id, one.doc_id, one.stratum, one.inclusion) for one in self.selections(design_id)]
 
     def selections(self, design_id: int) -> list[Selection]:
         """The pairs that a design selected, by query_id, then doc_id."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -38,3 +39,19 @@ def drawn_labels(store: Store, collection: str, labeler_ids: Sequence[str]) -> d
             seq: Drawn(f"{design_id}-{method}", stratum, None if method in NO_SAMPLE else inclusion)
             for seq, design_id, method, stratum, inclusion in connection.execute(wanted)
         }
+
+
+def designs_of_people(store: Store, collection: str) -> dict[str, frozenset[int]]:
+    """By labeler_id, the numbers of the designs in whose slots each person has labelled."""
+    c, a = labels.c, assignments.c
+    wanted = (
+        select(c.labeler_id, a.design_id)
+        .join_from(labels, assignments, a.assignment_id == c.assignment_id)
+        .where(c.collection == collection)
+        .distinct()
+    )
+    found: dict[str, set[int]] = defaultdict(set)
+    with store.reading() as connection:
+        for labeler_id, design_id in connection.execute(wanted):
+            found[labeler_id].add(design_id)
+    return {labeler_id: frozenset(designs) for labeler_id, designs in found.items()}

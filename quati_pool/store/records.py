@@ -34,6 +34,10 @@ NO_SAMPLE: tuple[Method, ...] = ("imported", "repeats", "anchors")
 """Methods whose pairs were not drawn, so that their inclusion probability is not known: how another tool chose pairs
 is not recorded; repeats and anchors are chosen for what they are."""
 
+RANDOM: tuple[Method, ...] = ("all", "random", "stratified", "random-queries", "active")
+"""Methods that draw pairs at random, with a known probability of each pair of the frame. Queries chosen by hand are no
+sample of the others, although all of their pairs are selected."""
+
 COUNTING: tuple[Phase, ...] = ("blind", "final")
 """The phases whose labels count; in the others people practise, or have seen another labeler's grade."""
 
@@ -262,6 +266,18 @@ class Design:
     design_id: int | None = None
     created_at: datetime | None = None
 
+    @property
+    def is_random(self) -> bool:
+        """Whether the pairs were drawn at random, each pair of the frame with a known probability."""
+        return self.method in RANDOM
+
+    @property
+    def poisson(self) -> bool:
+        """Whether pairs were drawn independently of each other (Poisson sampling); any other random design has fixed
+        sizes: simple random sampling without replacement within strata, of queries or of pairs. A stratified design
+        without a minimum has fixed sizes up to rounding at random."""
+        return self.method == "active" or (self.method == "random" and "rate" in self.parameters)
+
 
 class DesignOutline(NamedTuple):
     """What decides how a design's slots are given out."""
@@ -272,9 +288,9 @@ class DesignOutline(NamedTuple):
 
     @property
     def in_stored_order(self) -> bool:
-        """Whether everybody gets the queries in the order of the slots' ``query_order``: always for a random sample of
-        queries, so that those completed at any time are one too."""
-        return self.method == "random-queries" or self.parameters.get("order") == "stored"
+        """Whether everybody gets the queries in the order of the slots' ``query_order``: always for designs that serve
+        estimates, so that the queries completed at any time are a random sample."""
+        return self.method in ("random-queries", "active") or self.parameters.get("order") == "stored"
 
 
 class Selection(NamedTuple):
@@ -285,6 +301,16 @@ class Selection(NamedTuple):
     stratum: str
     inclusion: float
     replicates: int
+
+
+class FramePair(NamedTuple):
+    """A pair that a random design could select: its stratum, and the probability of selecting it (above 0, at most
+    1)."""
+
+    query_id: str
+    doc_id: str
+    stratum: str
+    inclusion: float
 
 
 class NewSlot(NamedTuple):

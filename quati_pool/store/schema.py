@@ -9,6 +9,7 @@
 - ``sign_in_failures``: recent wrong codes, by handle and address
 - ``designs``: how pairs were chosen for people to grade
 - ``selections``: the pairs that a design chose, with their inclusion probabilities
+- ``frame_pairs``: all pairs that a random design could have chosen, with their inclusion probabilities
 - ``assignments``: slots (a slot is a pair to be graded once by one person) and their holders; in slots of phase
   ``repeat`` people grade a pair that they have graded before
 - ``queues``: for each query, how many pairs have a slot without a holder
@@ -59,7 +60,7 @@ from quati_pool.store.records import (
     SlotState,
 )
 
-HEAD = "0006"
+HEAD = "0007"
 """The newest revision; a database at this revision is opened without loading Alembic."""
 
 REVISION_TABLE = "quati_pool_revision"
@@ -249,6 +250,17 @@ selections = Table(
     Column("stratum", _ID, nullable=False),
     Column("inclusion", Double, nullable=False),
     Column("replicates", Integer, nullable=False),
+    CheckConstraint("inclusion > 0 AND inclusion <= 1", name="probability"),
+)
+
+frame_pairs = Table(
+    "frame_pairs",
+    metadata,
+    Column("design_id", _SEQ, ForeignKey("designs.design_id", name="frame_of_a_design"), primary_key=True),
+    Column("query_id", _ID, primary_key=True),
+    Column("doc_id", _ID, primary_key=True),
+    Column("stratum", _ID, nullable=False),
+    Column("inclusion", Double, nullable=False),
     CheckConstraint("inclusion > 0 AND inclusion <= 1", name="probability"),
 )
 

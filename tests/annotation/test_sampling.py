@@ -15,13 +15,18 @@ from hypothesis import strategies as st
 from quati_pool.annotation.errors import DesignError
 from quati_pool.annotation.hashing import hashes, places
 from quati_pool.annotation.sampling import (
+    QUERIES_PER_STRATUM,
     Sample,
     Stratum,
     frame_sha,
     hash_unit,
+    query_counts,
+    random_query_order,
     sample_all,
+    sample_poisson,
     sample_queries,
     sample_random,
+    sample_random_queries,
     sample_stratified,
     stratum_names,
     systems_band,
@@ -30,6 +35,10 @@ from quati_pool.annotation.sampling import (
 # 12 queries, strata of very different sizes: 90, 20, 9 and 1 pairs.
 QUERIES = [f"q{row % 12}" for row in range(120)]
 DOCS = [f"d{row}" for row in range(120)]
+# Of the 12 queries 7 are in one stratum and 5 in another; queries of ten pairs each.
+QUERY_STRATA = ["history" if row % 12 < 7 else "law" for row in range(120)]
+# A probability of each pair, from 1/120 to 1.
+OWN = np.arange(1, 121) / 120
 STRATA = ["common"] * 90 + ["less"] * 20 + ["rare"] * 9 + ["single"]
 
 
@@ -150,6 +159,9 @@ DESIGNS: dict[str, Callable[[int], Sample]] = {
     "rate": lambda seed: sample_random(QUERIES, DOCS, seed, rate=0.2),
     "stratified": lambda seed: sample_stratified(QUERIES, DOCS, seed, STRATA, 30, minimum=2),
     "no minimum": lambda seed: sample_stratified(QUERIES, DOCS, seed, STRATA, 31, minimum=0),
+    "own probabilities": lambda seed: sample_poisson(QUERIES, DOCS, seed, OWN),
+    "queries": lambda seed: sample_random_queries(QUERIES, seed, 5),
+    "queries in strata": lambda seed: sample_random_queries(QUERIES, seed, 8, QUERY_STRATA),
 }
 
 
@@ -162,13 +174,13 @@ def test_pairs_come_in_with_the_recorded_probability_and_the_weighted_sum_is_unb
     counts = np.zeros(120)
     figure = np.arange(120) ** 1.5
     sums = []
-    recorded: dict[int, float] = {}
+    probability = DESIGNS[name](0).frame_inclusion
     for seed in range(seeds):
         sample = DESIGNS[name](seed)
         counts[sample.rows] += 1
-        recorded.update(zip(sample.rows.tolist(), sample.inclusion.tolist(), strict=True))
+        assert np.array_equal(sample.frame_inclusion, probability)
+        assert np.array_equal(sample.inclusion, probability[sample.rows])
         sums.append((figure[sample.rows] / sample.inclusion).sum())
-    probability = np.array([recorded[row] for row in range(120)])
     error = np.sqrt(probability * (1 - probability) / seeds)
     assert (np.abs(counts / seeds - probability) <= 5 * error + 1e-12).all()
     assert abs(np.mean(sums) - figure.sum()) < 5 * np.std(sums) / np.sqrt(seeds)
@@ -223,6 +235,107 @@ def test_the_frames_hash_parts_its_fields() -> None:
     assert len({frame_sha(*frame) for frame in frames_of}) == 4
 
 
+# ---- pairs with their own probabilities
+
+
+def test_a_pair_enters_when_its_number_is_at_most_its_own_probability() -> None:
+    sample = sample_poisson(QUERIES, DOCS, 5, OWN)
+    assert sample.rows.tolist() == np.flatnonzero(hash_unit(5, QUERIES, DOCS) <= OWN).tolist()
+    assert sample.inclusion.tolist() == OWN[sample.rows].tolist()
+    [stratum] = sample.strata
+    assert (stratum.name, stratum.pairs, stratum.selected) == ("all", 120, len(sample))
+    assert stratum.inclusion == pytest.approx(121 / 240)
+    equal = sample_poisson(QUERIES, DOCS, 5, np.full(120, 0.25))
+    assert equal.rows.tolist() == sample_random(QUERIES, DOCS, 5, rate=0.25).rows.tolist()
+
+
+@given(st.integers(0, 1000), st.lists(st.floats(1e-6, 1), min_size=120, max_size=120), st.floats(0.01, 1))
+def test_where_no_probability_falls_no_pair_leaves(seed: int, probabilities: list[float], factor: float) -> None:
+    larger = np.array(probabilities)
+    smaller = sample_poisson(QUERIES, DOCS, seed, larger * factor)
+    assert {*smaller.rows.tolist()} <= {*sample_poisson(QUERIES, DOCS, seed, larger).rows.tolist()}
+
+
+@pytest.mark.parametrize("wrong", [0.0, -0.1, 1.1, float("nan")])
+def test_only_a_probability_can_be_drawn_by(wrong: float) -> None:
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
+        sample_poisson(["q", "q"], ["a", "b"], 0, np.array([0.5, wrong]))
+
+
+# ---- random queries
+
+
+def test_whole_queries_are_the_first_in_the_order_of_their_numbers() -> None:
+    drawn = {query: xxhash.xxh3_64_intdigest(f"random queries:5:{len(query)}:{query}".encode()) for query in QUERIES}
+    order = sorted(drawn, key=drawn.__getitem__)
+    assert random_query_order(dict.fromkeys(QUERIES, "all"), 5) == order
+    sample = sample_random_queries(QUERIES, 5, 4)
+    assert sample.rows.tolist() == [row for row in range(120) if QUERIES[row] in order[:4]]
+    assert sample.strata == (Stratum("all", 120, 40, 4 / 12),)
+    assert query_counts(QUERIES, sample) == {"all": (12, 4)}
+
+
+def test_places_of_queries_in_strata_by_hand() -> None:
+    """Strata of 7, 5 and 2 queries: three, three and two in turn first (8), then by N / (2 s + 1) as their number s
+    grows from 3: 7/7, 5/7 (5 to 4), 7/9 (7 to 5), 5/9, 7/11, 7/13."""
+    sizes = {"a": 7, "b": 5, "c": 2}
+    strata = {f"{name}{number}": name for name, size in sizes.items() for number in range(size)}
+    order = random_query_order(strata, 3)
+    assert "".join(strata[query_id] for query_id in order) == "abcabcab" + "a" + "a" + "b" + "a" + "b" + "a"
+    assert sorted(order) == sorted(strata)
+
+
+def test_a_stratum_of_queries_has_its_own_probability() -> None:
+    sample = sample_random_queries(QUERIES, 1, 8, QUERY_STRATA)
+    assert sample.strata == (Stratum("history", 70, 50, 5 / 7), Stratum("law", 50, 30, 3 / 5))
+    assert query_counts(QUERIES, sample) == {"history": (7, 5), "law": (5, 3)}
+    assert sample.names() == [QUERY_STRATA[row] for row in sample.rows.tolist()]
+    assert sample.frame_names() == QUERY_STRATA
+    assert {QUERIES[row] for row in sample.rows.tolist()} == {
+        *random_query_order(dict(zip(QUERIES, QUERY_STRATA, strict=True)), 1)[:8]
+    }
+
+
+@given(frames(), st.integers(-5, 5), st.booleans(), st.randoms(use_true_random=False))
+def test_a_larger_sample_of_queries_only_adds_to_the_smaller_one_whatever_the_order_of_the_pairs(
+    frame: tuple[list[str], list[str], list[str]], seed: int, stratified: bool, random: Random
+) -> None:
+    queries = frame[0]
+    # A query is in one stratum.
+    stratum_of = {query_id: name if stratified else "all" for query_id, name in zip(queries, frame[2], strict=True)}
+    mixed = sorted(queries, key=lambda _: random.random())
+    strata = [stratum_of[query_id] for query_id in queries]
+    order = random_query_order(stratum_of, seed)
+    assert sorted(order) == sorted(stratum_of)
+    sizes = Counter(stratum_of.values())
+    least = sum(min(size, QUERIES_PER_STRATUM) for size in sizes.values()) if len(sizes) > 1 else 1
+    for n in range(least, len(order) + 1):
+        sample = sample_random_queries(queries, seed, n, strata if stratified else None)
+        chosen = {queries[row] for row in sample.rows.tolist()}
+        assert chosen == {*order[:n]}
+        assert len(sample) == sum(query_id in chosen for query_id in queries)
+        for name, (total, drawn) in query_counts(queries, sample).items():
+            assert total == sizes[name]
+            assert len(sizes) == 1 or drawn >= min(total, QUERIES_PER_STRATUM)
+        again = sample_random_queries(mixed, seed, n, [stratum_of[query_id] for query_id in mixed])
+        assert again.strata == sample.strata
+        assert {mixed[row] for row in again.rows.tolist()} == chosen
+
+
+def test_every_beginning_of_the_order_is_a_random_sample_within_each_stratum() -> None:
+    """Over S seeds each query of a stratum is among the first s of it Binomial(S, s / N) times."""
+    strata = dict(zip(QUERIES, QUERY_STRATA, strict=True))
+    seeds, first = 3000, 2
+    counts: Counter[str] = Counter()
+    for seed in range(seeds):
+        order = random_query_order(strata, seed)
+        for name in ("history", "law"):
+            counts.update([query_id for query_id in order if strata[query_id] == name][:first])
+    for query_id, name in strata.items():
+        share = first / (7 if name == "history" else 5)
+        assert abs(counts[query_id] / seeds - share) < 5 * np.sqrt(share * (1 - share) / seeds)
+
+
 # ---- listed queries
 
 
@@ -234,6 +347,8 @@ def test_listed_queries_give_all_their_pairs_or_one_systems_best() -> None:
     assert sample.rows.tolist() == [0, 3]
     assert sample.strata == (Stratum("query=1", 1, 1, 1.0), Stratum("query=2", 1, 1, 1.0))
     assert sample.names() == ["query=1", "query=2"]
+    # The others could not be selected.
+    assert sample.frame_inclusion.tolist() == [1, 0, 0, 1, 0]
     assert sample_queries(queries, ["1", "2", "3"], ranks).rows.tolist() == [0, 1, 3, 4]
 
 
@@ -252,6 +367,12 @@ def test_listed_queries_give_all_their_pairs_or_one_systems_best() -> None:
          "ask for more pairs, stratify by less (--by), or do without a minimum (--minimum 0)"),
         (lambda: sample_stratified(QUERIES, DOCS, 0, STRATA, 6, minimum=-1),
          "the minimum per stratum cannot be -1; give 0 or more"),
+        (lambda: sample_random_queries(QUERIES, 0, 0), "a sample of 0 queries is empty; ask for at least 1"),
+        (lambda: sample_random_queries(QUERIES, 0, 13),
+         "the pool has 12 queries to choose from, not 13; ask for at most 12"),
+        (lambda: sample_random_queries(QUERIES, 0, 5, QUERY_STRATA),
+         "2 strata with at least 3 queries each (all of a smaller one) need 6 queries, not 5; ask for more queries, or "
+         "stratify by a column with fewer values"),
         (lambda: sample_queries(["1"], ["1", "1"]), "query '1' is listed twice; keep one"),
         (lambda: sample_queries(["1"], ["1", "8", "9"]),
          "query '8' (and 1 more) has no pair in the pool; take it off the list"),
@@ -283,6 +404,13 @@ def test_a_stratums_name_is_readable_and_cannot_be_mistaken() -> None:
     assert len(set(named)) == 9
     assert all(name.count("|") == 1 and name.count("=") == 2 and name.isprintable() for name in named)
     assert named[4] == "query=é|grade=0"
+
+
+def test_a_column_may_be_called_anything() -> None:
+    assert stratum_names({"a|b=c": ["x", None], "none": ["1", "1"]}) == [
+        "a%7Cb%3Dc=x|%6Eone=1",
+        "a%7Cb%3Dc=none|%6Eone=1",
+    ]
 
 
 def test_systems_are_counted_in_bands() -> None:

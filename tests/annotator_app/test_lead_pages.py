@@ -21,6 +21,7 @@ from quati_pool.commands.annotate.review import decisions, disagreements, drafts
 from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs
 from quati_pool.commands.annotate.review.consistency import GoldResult, SelfAgreement
 from quati_pool.commands.annotate.review.dashboard import dashboard
+from quati_pool.commands.annotate.review.interval_width import IntervalWidth
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.database import Store
@@ -463,6 +464,39 @@ def test_the_dashboard_draws_repeats_and_gold_pairs(here: Here, monkeypatch: pyt
         assert re.search(rf"<tr><td class=.word.>[^/]*{name}.{{0,6}}</td>{re.escape(cells)}</tr>", text), name
     assert f"&lt;i&gt;, κ: {undefined}." in text
     assert "40 % of 5 gold pairs graded as known (below 60 %)" in text
+
+
+@pytest.mark.parametrize(
+    ("width", "said"),
+    [
+        (
+            IntervalWidth("queries", "nDCG@10", 15, 0.07714, 6, 0.0608),
+            "15 questions are graded in full: the intervals of nDCG@10 have a half-width of 0.077 on average. With 6 "
+            "more questions the half-width falls from 0.077 to 0.061.",
+        ),
+        (
+            IntervalWidth("pairs", "nDCG@10", 1500, 0.0451, 1, 0.045),
+            "1,500 pairs are graded: the intervals of nDCG@10 have a half-width of 0.045 on average. With 1 more pair "
+            "the half-width falls from 0.045 to 0.045.",
+        ),
+        (
+            IntervalWidth("queries", "<i>", 53, 0.0),
+            "53 questions are graded in full: the intervals of &lt;i&gt; have a half-width of 0.000 on average.",
+        ),
+        (
+            IntervalWidth("queries", graded=5, missing=3),
+            "The first interval needs 3 more questions, graded in full in the order in which they are given out.",
+        ),
+        (IntervalWidth("pairs", problem="no judge <b>"), "No interval yet: no judge &lt;b&gt;"),
+    ],
+)
+def test_the_dashboard_says_how_wide_intervals_are_and_what_more_grades_bring(
+    here: Here, monkeypatch: pytest.MonkeyPatch, width: IntervalWidth, said: str
+) -> None:
+    _, tokens = here
+    monkeypatch.setattr(boards, "interval_width", lambda *_: width)
+    text = re.sub(r"</?bdi[^>]*>", "", shown(page("dashboard", tokens.lia, monkeypatch)))
+    assert f"<b>Estimates under people&#39;s grades</b>: {said}</p>" in text
 
 
 def test_a_dashboard_that_failed_says_why(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

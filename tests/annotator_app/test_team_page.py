@@ -18,7 +18,7 @@ from quati_pool.project.events import Listener
 from quati_pool.store.errors import StoreError
 from tests.annotator_app.opened import as_person, shown
 from tests.commands.annotate.disputes import Tokens, disputed
-from tests.commands.annotate.people_at_work import answer, assigned, collection, item, token
+from tests.commands.annotate.people_at_work import answer, assigned, collection, item, pairs, token
 from tests.patience import PATIENCE
 
 Here = tuple[AnnotationSession, Tokens]
@@ -213,6 +213,59 @@ def test_strata_by_a_judges_grade_are_counts_over_all_queries(tmp_path: Path, mo
     strata = [[re.sub("<.*?>", "", cell) for cell in row] for row in rows if row and "grade=" in row[0]]
     assert strata == [[f"grade={grade}", "2", "2", "1.0000"] for grade in range(3)]
     assert "query=" not in text
+
+
+def test_random_queries_are_previewed_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three questions about the sea and two about law."""
+    config = collection(tmp_path, pairs(5, 2))
+    rows = "".join(f"q{n}\tpergunta q{n}\t{'sea' if n < 3 else 'law'}\n" for n in range(5))
+    (tmp_path / "queries.tsv").write_text("query_id\tquery\ttheme\n" + rows, encoding="utf-8")
+    with AnnotationSession.open(config) as session:
+        context.use(session)
+        app = page(token(session, "lia", "lead"), monkeypatch)
+        app.radio(key="team.method").set_value("random-queries").run()
+        app.number_input(key="team.size-queries").set_value(2)
+        assert "2 of 5 questions. 4 of 10 pairs, each for 1 person." in shown(pressed(app, "Preview"))
+        app.selectbox(key="team.strata").set_value("theme")
+        text = shown(pressed(app, "Preview"))
+        assert "There are 2 strata, and at least 3 questions of each take 5 questions, not 2." in text
+        app.number_input(key="team.size-queries").set_value(5)
+        text = shown(pressed(app, "Preview"))
+        assert "5 of 5 questions. 10 of 10 pairs" in text
+        assert "theme=law" in text
+        assert "Design 1 is created, with 10 pairs. 10 new assignments." in shown(pressed(app, "Create"))
+        text = shown(app.run())
+        context.use(None)
+        assert "Random questions theme" in re.sub("<.*?>", "", text)
+        assert [(one.method, one.parameters["strata"]) for one in session.designs.all()] == [
+            ("random-queries", "theme")
+        ]
+
+
+def test_pairs_for_a_measure_are_previewed_and_drawn(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = workspace / "pool.yaml"
+    settings = config.read_text("utf-8").replace("judges:", "former_judges:")
+    assert "former_judges" not in settings
+    config.write_text(settings + "judges: {lexical: {judge: lexical}}\nmeasures: [AP, DCG@3, nDCG@3]\n", "utf-8")
+    judge(config, "lexical", Listener())
+    with AnnotationSession.open(config) as session:
+        context.use(session)
+        app = page(token(session, "lia", "lead"), monkeypatch)
+        app.radio(key="team.method").set_value("active").run()
+        assert app.selectbox(key="team.measure").options == ["DCG@3", "nDCG@3"]
+        app.selectbox(key="team.measure").set_value("nDCG@3")
+        app.number_input(key="team.expect").set_value(20)
+        app.selectbox(key="team.weigh").set_value("lexical")
+        text = shown(pressed(app, "Preview"))
+        assert "inclusion probabilities go from" in text
+        assert re.search(r"<td.*?>0\.\d{4} – \d\.\d{4}</td>", text)
+        assert "Design 1 is created, with " in shown(pressed(app, "Create"))
+        text = shown(app.run())
+        context.use(None)
+        [design] = session.designs.all()
+    assert (design.method, design.parameters["measure"], design.parameters["judge"]) == ("active", "nDCG@3", "lexical")
+    assert design.parameters["expected"] == 20
+    assert "Pairs for a measure nDCG@3 · lexical" in re.sub("<.*?>", "", text)
 
 
 def test_a_code_is_not_kept_while_another_page_is_open(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

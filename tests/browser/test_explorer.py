@@ -290,3 +290,31 @@ def test_texts_can_be_withheld(browser: Browser, tmp_path: Path) -> None:
         go(record.page, links.query("q1"))
         expect(record.page.get_by_text("The texts of this collection are withheld.")).to_have_count(4)
         asserts_own(record, index)
+
+
+def test_estimates_are_shown_and_boards_of_a_judge_alone_marked(browser: Browser, tmp_path: Path) -> None:
+    collection, queries, scores = small()
+    statement = "Estimate of nDCG@10 under the grades of <i>ana</i>."
+    names = [one["name"] for one in collection["systems"]]
+    estimates = [[0.5, 0.4, 0.61], [0.25, 0.2, 0.3], None]
+    collection["estimates"] = {
+        "measure": "nDCG@10", "interval": "95 % interval", "statement": statement, "systems": estimates,
+    }  # fmt: skip
+    collection["boards"][0]["alone"] = True
+    index = site(tmp_path / "explore", collection, queries, scores)
+    with opened(browser, index) as record:
+        page = record.page
+        expect(said(page)).to_have_text(re.compile(r"under ana’s grades alone\.$"))
+        expect(page.get_by_text(statement)).to_be_visible()
+        expect(page.get_by_text("are under the grades of ana alone, no estimates of people’s.")).to_be_visible()
+        shown = {row[1]: row[2] for row in cells(page, "by system")}
+        assert [shown[name] for name in names] == ["0.500 (0.400 to 0.610)", "0.250 (0.200 to 0.300)", "–"]
+        go(page, links.system(names[1]))
+        expect(said(page)).to_have_text(
+            "Estimated nDCG@10 under people’s grades: 0.250 (95 % interval 0.200 to 0.300)."
+        )
+        expect(said(page, 1)).to_have_text(re.compile("under ana’s grades alone:"))
+        expect(page.get_by_text(statement)).to_be_visible()
+        go(page, links.system(names[2]))
+        expect(page.get_by_text("Estimated")).to_have_count(0)
+        asserts_own(record, index)

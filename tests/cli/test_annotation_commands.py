@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -33,6 +34,14 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     config = collection(tmp_path / "workspace", pairs(2, 3))
     monkeypatch.chdir(config.parent)
     return config.parent
+
+
+@pytest.fixture
+def built(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: the small collection, built."""
+    folder = Path(shutil.copytree(finished, tmp_path / "built", symlinks=True))
+    monkeypatch.chdir(folder)
+    return folder
 
 
 def refused(done: Done) -> str:
@@ -143,6 +152,9 @@ def test_assign_says_what_it_chose_and_a_dry_run_writes_nothing(workspace: Path,
         (("--gold", "x.tsv", "--training", "y.tsv"), "cannot be combined with the other choices"),
         (("--withdraw", 1, "--all"), "cannot be combined with the other choices, as the design says"),
         (("--withdraw", 1, "--gold", "x.tsv"), "cannot be combined with the other choices"),
+        (("--gold", "x.tsv", "--random-queries", 3), "cannot be combined with the other choices"),
+        (("--withdraw", 1, "--for", "bm25"), "cannot be combined with the other choices"),
+        (("--training", "x.tsv", "--uniform", 0), "cannot be combined with the other choices"),
         (("--queries", "q1", "--depth", 3), "says how deep a system's run is taken; add --system"),
     ],
 )
@@ -152,6 +164,42 @@ def test_options_that_do_not_go_together_are_bad_usage(
     done = cli("assign", *arguments)
     assert (done.status, done.out) == (2, "")
     assert expected in done.err
+
+
+def test_assign_draws_whole_queries(workspace: Path, cli: Cli) -> None:
+    (workspace / "queries.tsv").write_text("query_id\tquery\ttheme\nq0\ta\tsea\nq1\tb\tlaw\n", encoding="utf-8")
+    dry = cli("assign", "--random-queries", 2, "--strata", "theme", "--dry-run", "--format", "json")
+    said = json.loads(dry.out)
+    assert (said["method"], said["pairs"], said["queries"]) == (
+        "random-queries", 6, [{"stratum": "theme=law", "N": 1, "n": 1}, {"stratum": "theme=sea", "N": 1, "n": 1}],
+    )  # fmt: skip
+    done = cli("assign", "--random-queries", 1)
+    words = " ".join(done.out.split())
+    assert "1 of 2 queries are drawn: 3 of 6 pairs are chosen (by random-queries, seed 0), for 1 person each." in words
+    assert "Written as design 1: 3 new slots, of 3 pairs." in words
+    assert done.err.startswith("estimates need 8 queries")
+    assert refused(cli("assign", "--random-queries", 2, "--strata", "topic")) == (
+        "queries.tsv: has no column 'topic' to form strata; its columns are theme"
+    )
+
+
+def test_assign_draws_pairs_for_a_measure(built: Path, cli: Cli) -> None:
+    arguments = ("assign", "--pairs-for", "nDCG@3", "--expect", 20, "--for", "lsa,rrf", "--uniform", 0.25)
+    dry = cli(*arguments, "--seed", 2, "--dry-run", "--format", "json")
+    said = json.loads(dry.out)
+    assert (said["method"], said["seed"]) == ("active", 2)
+    assert said["strata"][0]["inclusion"] * said["frame"]["pairs"] == pytest.approx(20)
+    done = cli(*arguments)
+    assert "pairs are chosen (by active, seed 0), for 1 person each." in " ".join(done.out.split())
+    assert "inclusion probabilities go from " in done.err
+    with AnnotationSession.open(built / "pool.yaml") as session:
+        [design] = session.designs.all()
+    assert {name: design.parameters[name] for name in ("measure", "expected", "uniform", "for")} == {
+        "measure": "nDCG@3", "expected": 20.0, "uniform": 0.25, "for": ["lsa", "rrf"],
+    }  # fmt: skip
+    assert refused(cli("assign", "--pairs-for", "nDCG@3")) == (
+        "--pairs-for needs the number of pairs, given once: --rate 0.1, or --expect 1500"
+    )
 
 
 def test_training_is_added_by_assign(workspace: Path, cli: Cli) -> None:

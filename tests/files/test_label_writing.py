@@ -148,8 +148,9 @@ def test_notes_of_a_table_are_read_back_as_they_were(tmp_path: Path, label_forma
 
 # The emoji is one code point, two in UTF-16; offsets by hand: "O 🐆 vive" has the words at 2-3 and 4-8.
 MARKED = LabelRow(
-    "q", "d1", "onde vive?", "O \U0001f406 vive no mato", 3, narrative="o lugar", note="bom", design="2-stratified",
-    stratum="q/lexical=3", inclusion=0.125, evidence=(EvidenceSpan(2, 3, "\U0001f406"), EvidenceSpan(4, 8, "vive")),
+    "q", "d1", "onde vive?", "O \U0001f406 vive no mato", 3, narrative="o lugar", note="bom", phase="blind",
+    design="2-stratified", stratum="q/lexical=3", inclusion=0.125,
+    evidence=(EvidenceSpan(2, 3, "\U0001f406"), EvidenceSpan(4, 8, "vive")),
 )  # fmt: skip
 SPANS = [{"start": 2, "end": 3, "text": "\U0001f406"}, {"start": 4, "end": 8, "text": "vive"}]
 
@@ -158,9 +159,9 @@ def test_tables_have_design_and_evidence_of_labels_that_have_them() -> None:
     rows = [MARKED, LabelRow("q", "d2", "", "", None, "unsure", reason="broken_text")]
     evidence = '[{"start":2,"end":3,"text":"\U0001f406"},{"start":4,"end":8,"text":"vive"}]'
     header, first, second = written(rows, "tsv").decode().splitlines()
-    assert header == "query_id\tdoc_id\trelevance\tstatus\treason\tnote\tdesign\tstratum\tinclusion\tevidence"
-    assert first == f"q\td1\t3\tok\t\tbom\t2-stratified\tq/lexical=3\t0.125\t{evidence}"
-    assert second == "q\td2\t\tunsure\tbroken_text\t\t\t\t\t"
+    assert header == "query_id\tdoc_id\trelevance\tstatus\treason\tnote\tphase\tdesign\tstratum\tinclusion\tevidence"
+    assert first == f"q\td1\t3\tok\t\tbom\tblind\t2-stratified\tq/lexical=3\t0.125\t{evidence}"
+    assert second == "q\td2\t\tunsure\tbroken_text\t\t\t\t\t\t"
     (of_csv,) = list(csv.DictReader(io.StringIO(written(rows[:1], "csv").decode(), newline="")))
     assert json.loads(of_csv["evidence"]) == SPANS
     assert (of_csv["inclusion"], "reason" in of_csv) == ("0.125", False)

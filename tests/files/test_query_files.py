@@ -12,7 +12,7 @@ import pytest
 
 from quati_pool.errors import InputError
 from quati_pool.files.problems import Collected
-from quati_pool.files.queries import read_queries
+from quati_pool.files.queries import query_columns, read_queries, read_query_column
 from quati_pool.records import Query
 from tests.shared_data import shared
 
@@ -358,3 +358,45 @@ def test_pira() -> None:
     assert queries[-1] == Query(
         "A354", "Como o Projeto Águas Rasas Norte pode expandir sua aplicação para outras áreas de estudo?"
     )
+
+
+# ---- further columns
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "columns"),
+    [
+        ("a.tsv", "query_id\tquery\ttheme\n1\ta\tsea\n2\tb\t\n", ["query_id", "query", "theme"]),
+        ("a.csv", '\n"theme",query_id,query\n"sea",1,"a, b"\n,2,c\n', ["theme", "query_id", "query"]),
+        ("a.jsonl", '{"query_id": "1", "query": "a"}\n\n{"query_id": "2", "query": "b", "theme": null}\n',
+         ["query_id", "query", "theme"]),
+        ("a.tsv", "1\ta\n2\tb\n", []),
+        ("a.tsv", "", []),
+        ("a.csv", "", []),
+        ("a.txt", "<top>\n<num> 1\n<title> a\n</top>\n", []),
+    ],
+)  # fmt: skip
+def test_the_columns_of_a_file_are_those_that_have_names(
+    tmp_path: Path, name: str, text: str, columns: list[str]
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert query_columns(tmp_path / name) == columns
+
+
+def test_a_column_has_a_text_for_each_query(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('number,query,theme\n007,a,"sea, deep"\n7,b,\n', encoding="utf-8")
+    assert query_columns(tmp_path / "a.csv", "number") == ["number", "query", "theme"]
+    assert query_columns(tmp_path / "a.csv") == []
+    assert read_query_column(tmp_path / "a.csv", "theme", "number") == {"007": "sea, deep", "7": ""}
+    rows = '{"query_id": "1", "theme": "sea"}\n{"query_id": "2"}\n{"query_id": "3", "theme": null}\n'
+    (tmp_path / "a.jsonl").write_text(rows, encoding="utf-8")
+    assert read_query_column(tmp_path / "a.jsonl", "theme") == {"1": "sea", "2": "", "3": ""}
+
+
+def test_a_column_that_is_no_text_is_refused_by_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"query_id": "1", "year": 2020}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"a\.jsonl:1: year is the number 2020; expected a string"):
+        read_query_column(tmp_path / "a.jsonl", "year")
+    (tmp_path / "a.jsonl").write_text('{"query_id": "1"}\n[]\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"a\.jsonl:2: is not a JSON object"):
+        query_columns(tmp_path / "a.jsonl")

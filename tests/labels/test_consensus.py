@@ -91,8 +91,8 @@ def test_tables_leave_a_panel_and_its_members_out_and_say_so_once(demo: Path) ->
     (pairs,) = (table for table in made if table.title == "Agreement of two labelers")
     assert (pairs.columns[-1].heading, pairs.rows[0][-1]) == ("Shared members", "lexical")
     rows = as_rows(found).splitlines()
-    assert rows[0].endswith(",shared_members")
-    assert any(row.startswith("lexical,both,,kappa,") and row.endswith(",lexical") for row in rows)
+    assert rows[0].endswith(",shared_members,weighted_by,unweighted")
+    assert any(row.startswith("lexical,both,,kappa,") and row.endswith(",lexical,,") for row in rows)
 
 
 def test_one_independent_labeler_has_no_coefficient_of_all(demo: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from quati_pool.judging.prompts import load_prompt
 from quati_pool.release.about import ReleaseConfig
 from quati_pool.release.card import Part, card, header
-from quati_pool.release.state import Labelled, Release
+from quati_pool.release.state import EstimatedSystem, Labelled, Release, ReleasedEstimates
 from tests.release.small_release import HOSTILE, labelled, release_of
 
 PARTS = [Part("corpus", "corpus", 3), Part("qrels-gpt", "test", 2, "qrels/gpt", "gpt")]
@@ -60,6 +61,19 @@ def test_a_bare_release_states_no_license_and_invents_nothing(tmp_path: Path) ->
         "Every pair of the pool has a grade by every labeler.\n\n"
         "## How the pairs were graded\n\n### gpt\n\nKind: judge.\n\n"
         "## Provenance\n\n- tool: quati-pool 0.0\n- config: c0ffee\n- seed: 0\n"
+    )
+
+
+def test_estimates_are_shown_with_what_they_hold_for(tmp_path: Path) -> None:
+    systems = [EstimatedSystem("a|b", 0.61249, 0.571, 0.653, 0.6, 0.7), EstimatedSystem("c", 0.5, 0.4, 0.6, 0.51, 0.62)]
+    estimates = ReleasedEstimates("nDCG@10", "gpt_4", "Estimate of nDCG@10 *never* as truth.", systems)
+    text = card(replace(one(tmp_path), estimates=estimates), PARTS)
+    assert (
+        "## Estimates\n\nEstimate of nDCG@10 \\*never\\* as truth.\n\n"
+        "| System | nDCG@10 | 95 % interval | People only | Judge alone |\n|---|---|---|---|---|\n"
+        "| a\\|b | 0.612 | 0.571 to 0.653 | 0.600 | 0.700 |\n| c | 0.500 | 0.400 to 0.600 | 0.510 | 0.620 |\n\n"
+        "People only: without the judge's grades. Judge alone: under the grades of gpt\\_4, which is no estimate of "
+        "people's.\n\n## How the pairs were graded" in text
     )
 
 

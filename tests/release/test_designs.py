@@ -35,6 +35,22 @@ IMPORTED = ReleasedDesign(
 )  # fmt: skip
 
 
+ACTIVE = ReleasedDesign(
+    Design(
+        design_id=5, method="active", seed=1, frame_sha="f00d", frame_pairs=3, strata={"all": [3, 2, 0.5]},
+        parameters={"measure": "nDCG@10", "expected": 1.5, "uniform": 0.2, "for": None},
+    ),
+    [Selection("q1", "d1", "all", 0.125, 1), Selection("q2", "d1", "all", 1.0, 1)],
+)  # fmt: skip
+QUERIES = ReleasedDesign(
+    Design(
+        design_id=6, method="random-queries", seed=1, frame_sha="f00d", frame_pairs=3,
+        strata={"theme=law": [2, 2, 0.5]}, parameters={"n": 1, "query_counts": {"theme=law": [2, 1]}},
+    ),
+    [Selection("q1", "d1", "theme=law", 0.5, 1), Selection("q1", "d2", "theme=law", 0.5, 1)],
+)  # fmt: skip
+
+
 def exported(folder: Path, corpus: str = "full", **changes: Any) -> dict[str, bytes]:
     release = release_of(folder, changes.pop("labelers", {"gpt": GRADES}), extra_pairs=[("q1", "d2")], **changes)
     out = folder / "out"
@@ -68,14 +84,31 @@ def test_designs_json_says_how_they_were_drawn_and_not_for_whom(tmp_path: Path) 
     files = exported(tmp_path, designs=[STRATIFIED, IMPORTED])
     one, other = json.loads(files["designs.json"])
     assert one == {
-        "design_id": 2, "method": "stratified", "seed": -5, "frame_sha": "f00d", "frame_pairs": 3, "selected": 2,
+        "design_id": 2, "method": "stratified", "sampling": "fixed-size", "seed": -5, "frame_sha": "f00d",
+        "frame_pairs": 3, "selected": 2,
         "strata": {
             "q1": {"pairs": 2, "selected": 1, "inclusion": 0.5}, "q2": {"pairs": 1, "selected": 1, "inclusion": 1.0},
         },
         "parameters": {"overlap": 2, "load": None},
     }  # fmt: skip
     assert other["strata"]["imported"]["inclusion"] is None
+    assert other["sampling"] is None
     assert not any(name in b"".join(files.values()) for name in (b"Ana", b"Bia", b"Caio"))
+
+
+def test_pairs_for_a_measure_and_random_queries_are_released_with_their_probabilities(tmp_path: Path) -> None:
+    files = exported(tmp_path, designs=[ACTIVE, QUERIES])
+    rows = csv.DictReader(io.StringIO(files["design.tsv"].decode()), delimiter="\t")
+    assert [(row["method"], row["query_id"], row["doc_id"], row["stratum"], row["inclusion"]) for row in rows] == [
+        ("active", "q1", "d1", "all", "0.125"),
+        ("active", "q2", "d1", "all", "1.0"),
+        ("random-queries", "q1", "d1", "theme=law", "0.5"),
+        ("random-queries", "q1", "d2", "theme=law", "0.5"),
+    ]
+    active, queries = json.loads(files["designs.json"])
+    assert (active["sampling"], queries["sampling"]) == ("poisson", "fixed-size")
+    assert active["parameters"] == ACTIVE.design.parameters
+    assert queries["parameters"]["query_counts"] == {"theme=law": [2, 1]}
 
 
 def test_a_release_without_designs_has_no_word_of_them(tmp_path: Path) -> None:

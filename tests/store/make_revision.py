@@ -28,6 +28,7 @@ from quati_pool.store.records import (
     BatchRequest,
     Design,
     Entry,
+    FramePair,
     NewSlot,
     QuestionEvent,
     Remark,
@@ -104,7 +105,8 @@ def fill_annotation(store: Store) -> None:
         method="stratified", seed=7, frame_sha="f00d", frame_pairs=40, strata={"grade=2": [40, 4]}, parameters={"n": 4}
     )
     chosen = [Selection("q1", f"d{n}", "grade=2", 0.1, 1) for n in range(4)]
-    design_id = designs.create(design, chosen, [NewSlot("q1", f"d{n}", 1, 1) for n in range(4)])
+    frame = [FramePair("q1", f"d{n}", "grade=2", 0.1) for n in range(40)]
+    design_id = designs.create(design, chosen, [NewSlot("q1", f"d{n}", 1, 1) for n in range(4)], frame)
     first, second, third, _ = slots.free("ana", "q1")
     for slot in slots.claim("ana", [one.assignment_id for one in (first, second, third)], 1800, {design_id: 3})[:2]:
         status = State.ok if slot.doc_id == "d0" else State.skipped
@@ -174,6 +176,12 @@ def told_of_repeats(store: Store) -> dict[str, Any]:
     return {"remarks": remarks, "slots": slots.repeats("ana"), "labels": labels, "mine": slots.mine("ana")}
 
 
+def told_of_frames(store: Store) -> list[Any]:
+    """What a reader gets of all that revision 0007 brought."""
+    designs = Designs(store, "pira")
+    return [designs.frame(design.design_id or 0) for design in designs.all()]
+
+
 def told(store: Store) -> dict[str, Any]:
     """What a reader gets, as JSON, times aside."""
     tables = {
@@ -206,6 +214,7 @@ def told(store: Store) -> dict[str, Any]:
         "reserved": reserved,
         "reveals": sorted(Reveals(store, "pira").of("bia")),
         "repeats": told_of_repeats(store),
+        "frames": told_of_frames(store),
     }
     plain: dict[str, Any] = json.loads(json.dumps(whole))
     return plain

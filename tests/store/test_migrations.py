@@ -24,6 +24,7 @@ from quati_pool.store.database import Store
 from quati_pool.store.database_url import parse_database_url
 from quati_pool.store.designs import Designs
 from quati_pool.store.engine import reading
+from quati_pool.store.records import Design, FramePair, Selection
 from quati_pool.store.schema import HEAD, REVISION_TABLE, metadata
 from quati_pool.store.upgrade import MIGRATIONS
 from tests.store.cluster import Cluster
@@ -95,7 +96,8 @@ def test_the_revisions_make_the_tables_of_the_schema(made_url: str, url: str, en
     assert found == expected
     assert found["tables"].keys() == {
         "labels", "attempts", "versions", "batches", "batch_requests", "assessors", "sessions", "sign_in_failures",
-        "designs", "selections", "assignments", "queues", "training", "reveals", "question_events", "remarks",
+        "designs", "selections", "frame_pairs", "assignments", "queues", "training", "reveals", "question_events",
+        "remarks",
     }  # fmt: skip
 
 
@@ -167,6 +169,29 @@ def rows(url: str) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+def test_revision_0007_keeps_every_row_and_knows_no_earlier_frame(url: str, request: pytest.FixtureRequest) -> None:
+    """0006.db has labels, slots of both phases, a stratified design with its selections, and remarks."""
+    copy("0006", url, request)
+    before = rows(url)
+    assert [len(before[name]) for name in ("assignments", "designs", "selections", "remarks")] == [5, 2, 4, 4]
+    with Store.open(url, Path()) as store:
+        designs = Designs(store, "pira")
+        assert [designs.frame(one.design_id or 0) for one in designs.all()] == [None, None]
+    after = rows(url)
+    assert after.pop("frame_pairs") == []
+    assert after == before
+
+
+def test_a_new_design_in_a_database_of_revision_0006_has_its_frame(url: str, request: pytest.FixtureRequest) -> None:
+    copy("0006", url, request)
+    with Store.open(url, Path()) as store:
+        designs = Designs(store, "pira")
+        frame = [FramePair("q1", "d1", "all", 0.25), FramePair("q1", "d2", "all", 0.75)]
+        drawn = Design(method="active", seed=1, frame_sha="f00d", frame_pairs=2, strata={"all": [2, 1, 0.5]})
+        made = designs.create(drawn, [Selection("q1", "d2", "all", 0.75, 1)], [], frame)
+        assert (made, designs.frame(made), designs.frame(1)) == (3, frame, None)
+
+
 def test_revision_0006_keeps_every_row_and_gives_slots_a_phase(url: str, request: pytest.FixtureRequest) -> None:
     """0005.db has slots that are done, put off, withdrawn and free, a selection, designs and training pairs."""
     copy("0005", url, request)
@@ -174,7 +199,7 @@ def test_revision_0006_keeps_every_row_and_gives_slots_a_phase(url: str, request
     assert [len(before[name]) for name in ("assignments", "designs", "selections", "training")] == [4, 1, 4, 2]
     Store.open(url, Path()).close()
     after = rows(url)
-    assert after.pop("remarks") == []
+    assert after.pop("remarks") == after.pop("frame_pairs") == []
     assert {row.pop("phase") for row in after["assignments"]} == {"blind"}
     assert not any(row.pop("gold") for row in after["training"])
     assert after.keys() == before.keys()

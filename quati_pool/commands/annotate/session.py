@@ -78,9 +78,17 @@ class AnnotationSession:
     """A collection opened for annotation, to be used in a ``with`` statement, by any number of threads. A person's
     sign-in is a ``SignIn``."""
 
-    def __init__(self, config: PoolConfig, store: Store, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        config: PoolConfig,
+        store: Store,
+        say: Callable[[str], None] = lambda _: None,
+        database: str | None = None,
+    ) -> None:
         self.config = config
         self.store = store
+        self.database = database
+        """The store's URL, if it is another one than that in ``pool.yaml``."""
         self.people = People(store, config.name)
         self.assignments = Assignments(store, config.name)
         self.designs = Designs(store, config.name)
@@ -113,7 +121,7 @@ class AnnotationSession:
         config = load_config(config_path)
         store = Store.open(database or config.labels.url, config.folder)
         try:
-            session = cls(config, store, say)
+            session = cls(config, store, say, database)
             session.guidelines  # noqa: B018  # raises if they are faulty
             session.revealed  # noqa: B018
             store.register(session.version, "assessor", people_definition(config))

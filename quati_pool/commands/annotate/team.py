@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from quati_pool.annotation.sampling import Stratum, systems_band
+from quati_pool.annotation.sampling import Stratum, Values, systems_band
 from quati_pool.commands.annotate import assessors
 from quati_pool.commands.annotate.assessors import ListedAssessor
 from quati_pool.commands.annotate.assigning import withdraw
@@ -19,7 +19,9 @@ from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.annotate.assigning.training_file import TrainingReport, add_pairs
 from quati_pool.commands.annotate.errors import AnswerError
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.estimation.pair_measures import parse_pair_measure
+from quati_pool.project.inputs import strata_columns
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.listing import slot_counts_by_design
 from quati_pool.store.records import Method, Role
@@ -29,6 +31,7 @@ LONGEST_PASTE = 200_000
 
 _BY_GRADE = "grade="
 _FIRST_OVERLAP = 10
+_USUAL_MEASURE = "nDCG@10"
 
 
 class PastedRowsError(QuatiPoolError):
@@ -45,7 +48,8 @@ class PastedRowsError(QuatiPoolError):
 class ListedDesign:
     """A design: ``pairs`` were chosen, by ``method``; of the slots that it created ``open`` and ``done`` are in these
     states. ``to`` are the people who grade its pairs, empty for anybody. ``judge`` is the one whose grades define its
-    strata, None if there is none."""
+    strata or probabilities, ``measure`` the one that its pairs were drawn for, and ``strata`` the column that
+    stratifies its queries; each is None if there is none."""
 
     design_id: int
     method: Method
@@ -58,11 +62,15 @@ class ListedDesign:
     load: int | None
     to: Sequence[str]
     judge: str | None
+    measure: str | None
+    strata: str | None
 
 
 class DesignChoices(NamedTuple):
     """What a design can be made from: the pool's size, its queries as (query_id, text), the judges, and the names of
-    the people who have a code. ``seed`` is the workspace's, ``strata`` the number of strata by query and systems."""
+    the people who have a code. ``seed`` is the workspace's, ``strata`` the number of strata by query and systems,
+    ``columns`` are those of the queries' file that can form strata of queries, ``measures`` those of the collection
+    that pairs can be drawn for."""
 
     pairs: int
     queries: list[tuple[str, str]]
@@ -70,6 +78,8 @@ class DesignChoices(NamedTuple):
     people: list[str]
     seed: int
     strata: int
+    columns: list[str]
+    measures: list[str]
 
 
 class ShownStratum(NamedTuple):
@@ -181,6 +191,8 @@ def designs(session: AnnotationSession, token: str | None) -> list[ListedDesign]
                 load=parameters.get("load"),
                 to=tuple(parameters.get("to") or ()),
                 judge=parameters.get("judge"),
+                measure=parameters.get("measure"),
+                strata=parameters.get("strata"),
             )
         )
     return found
@@ -201,7 +213,17 @@ def design_choices(session: AnnotationSession, token: str | None) -> DesignChoic
         [one.name for one in session.people.all() if one.revoked_at is None],
         session.config.seed,
         sum(len(set(map(systems_band, set(counts[pool.query(query_id)].tolist())))) for query_id in pool.query_ids),
+        strata_columns(session.config),
+        [name for name in session.config.measures if _serves_pairs(name)] or [_USUAL_MEASURE],
     )
+
+
+def _serves_pairs(measure: str) -> bool:
+    try:
+        parse_pair_measure(measure)
+    except ConfigError:
+        return False
+    return True
 
 
 def preview_design(session: AnnotationSession, token: str | None, options: AssignOptions) -> AssignReport:
@@ -245,9 +267,10 @@ def withdraw_design(session: AnnotationSession, token: str | None, design_id: in
     return withdraw.withdraw_design(session, design_id).withdrawn
 
 
-def shown_strata(strata: Sequence[Stratum]) -> list[ShownStratum]:
+def shown_strata(strata: Sequence[Stratum], probabilities: Values | None = None) -> list[ShownStratum]:
     """The strata as a lead sees them. Those by a judge's grade are summed over queries and systems: a stratum of few
-    pairs would show the judge's grade of each, and leads decide without knowing it."""
+    pairs would show the judge's grade of each, and leads decide without knowing it. ``probabilities`` are those of the
+    pairs if each has its own, in one stratum."""
     found: dict[str, ShownStratum] = {}
     for one in strata:
         name = next((part for part in one.name.split("|") if part.startswith(_BY_GRADE)), one.name)
@@ -259,7 +282,11 @@ def shown_strata(strata: Sequence[Stratum]) -> list[ShownStratum]:
             min(same.lowest, one.inclusion),
             max(same.highest, one.inclusion),
         )
-    return sorted(found.values())
+    shown = sorted(found.values())
+    if probabilities is None:
+        return shown
+    lowest, highest = float(probabilities.min()), float(probabilities.max())
+    return [one._replace(lowest=lowest, highest=highest) for one in shown]
 
 
 # Pairs with a known grade

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from quati_pool import __version__
+from quati_pool.commands.export.estimates import released_estimates
 from quati_pool.commands.export.labelers import ChosenLabelers, choose_labelers
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import (
@@ -79,6 +80,7 @@ def export(
 
     It contains the grades of ``labelers``, of which the first is the main one; if none are named, those of the main
     labeler and its ``peers``. All grades of a label file are exported, including those of pairs outside the pool.
+    Estimates under people's grades are part of it unless only other labelers are named.
 
     Raises QuatiPoolError, and writes nothing, where several labelers could be the main one; where an exported labeler
     failed on a pair of the pool or was never asked about it, unless ``allow_missing``; and for a folder that holds
@@ -109,6 +111,8 @@ def export(
         grading = Grading(config, store)
         chosen = choose_labelers(grading, labelers, needed=written_as.needs_grades, allow_missing=allow_missing)
         designs = _designs(Designs(store, config.name))
+        people = not labelers or any(each.labelled.kind == "assessor" for each in chosen.labelers)
+        estimates = released_estimates(config, store) if people else None
     if config.texts is not None:
         texts = open_texts(config, read_ledger(grading.pool), corpora, builder, force=False)
         corpora += [] if texts is None else [texts]
@@ -125,6 +129,7 @@ def export(
         runs=runs,
         sources=about_data_sets(config),
         designs=designs,
+        estimates=estimates,
         provenance={"seed": config.seed, "config": file_digest(config.path)},
         config=config.path,
     )
@@ -179,6 +184,7 @@ def _key(
             [one.design.design_id, one.design.method, one.design.seed, one.design.frame_sha, digest(one.selections)]
             for one in release.designs
         ],
+        **({} if release.estimates is None else {"estimates": digest(release.estimates)}),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -152,8 +152,12 @@ def _decided(panel: Panel, pairs: Sequence[Pair]) -> list[dict[int, CurrentLabel
     ]
 
 
-def _drawn(row: LabelRow, labels: Iterable[CurrentLabel], drawn: Mapping[int, Drawn]) -> LabelRow:
-    """The row with how its pair was drawn, if all these people's labels of it come from one design."""
+def _drawn(row: LabelRow, labels: Sequence[CurrentLabel], drawn: Mapping[int, Drawn]) -> LabelRow:
+    """The row with the phase of these people's labels of its pair, if they share one and nobody decided it, and how the
+    pair was drawn, if they come from one design."""
+    phases = {label.phase for label in labels if label.status in _WRITTEN}
+    if row.phase is None and len(phases) == 1:
+        row = row._replace(phase=phases.pop())
     found = {drawn.get(label.seq) for label in labels if label.status in _WRITTEN}
     one = found.pop() if len(found) == 1 else None
     return row if one is None else row._replace(design=one.design, stratum=one.stratum, inclusion=one.inclusion)
@@ -169,6 +173,7 @@ def _noted(row: LabelRow, label: CurrentLabel, note: str | None) -> LabelRow:
     spans = evidence_in(row.text, label.extra.get(EVIDENCE))
     return row._replace(
         reason=label.extra.get("reason"),
+        phase=label.phase,
         note=note,
         seconds=label.extra.get("active_seconds"),
         evidence=tuple(EvidenceSpan(*span, row.text[span.start : span.end]) for span in spans),

@@ -1,7 +1,7 @@
 """Writes one labeler's labels in the usual exchange formats; the reader of each format reads them back.
 
 - ``tsv``: query_id, doc_id, relevance, status (no texts of pairs), then what any label has: a person's reason and
-  note, design, stratum and inclusion, evidence as JSON, and a judge's further numbers (``_numbers``)
+  note, phase, design, stratum and inclusion, evidence as JSON, and a judge's further numbers (``_numbers``)
 - ``csv``: the same, separated by commas; in both, ``cells.escaped`` keeps a note on one line
 - ``jsonl``: one object per label, with all its fields; several answers are a list, ``samples``
 - ``quati``: the layout of the annotations released with Quati, which has no query_ids
@@ -55,8 +55,8 @@ class EvidenceSpan(NamedTuple):
 class LabelRow(NamedTuple):
     """A label to write, with its texts. ``relevance`` is None if ``status`` is not ``ok``; ``reason`` says why a pair
     could not be judged; ``seconds`` is the active time spent on it; ``answers`` are the judge's answers from which the
-    grade was computed. ``design`` names the design that gave the pair to people, ``stratum`` and ``inclusion`` (a
-    probability) say how it was drawn there."""
+    grade was computed. ``phase`` is that of a person's label (blind, final, revealed); ``design`` names the design that
+    gave the pair to people, ``stratum`` and ``inclusion`` (a probability) say how it was drawn there."""
 
     query_id: str
     doc_id: str
@@ -69,6 +69,7 @@ class LabelRow(NamedTuple):
     note: str | None = None
     seconds: float | None = None
     answers: tuple[JudgesAnswer, ...] = ()
+    phase: str | None = None
     design: str | None = None
     stratum: str | None = None
     inclusion: float | None = None
@@ -136,6 +137,7 @@ def _table(rows: Sequence[LabelRow]) -> Iterator[list[str]]:
 _CELLS: Mapping[str, Callable[[LabelRow], str]] = {
     "reason": lambda row: escaped(row.reason or ""),
     "note": lambda row: escaped(row.note or ""),
+    "phase": lambda row: row.phase or "",
     "design": lambda row: row.design or "",
     "stratum": lambda row: escaped(row.stratum or ""),
     "inclusion": lambda row: "" if row.inclusion is None else str(row.inclusion),
@@ -253,8 +255,8 @@ def _task(number: int, row: LabelRow, names: Mapping[int, str], labeler: str) ->
 
 
 def _drawn(row: LabelRow) -> dict[str, str | float]:
-    """The design, stratum and inclusion probability of a label, as far as it has them."""
-    drawn = {"design": row.design, "stratum": row.stratum, "inclusion": row.inclusion}
+    """The phase, design, stratum and inclusion probability of a label, as far as it has them."""
+    drawn = {"phase": row.phase, "design": row.design, "stratum": row.stratum, "inclusion": row.inclusion}
     return {name: value for name, value in drawn.items() if value is not None}
 
 

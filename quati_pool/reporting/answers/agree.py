@@ -11,7 +11,7 @@ from quati_pool.reporting.answers import wording
 from quati_pool.reporting.formats.answers import Answer
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.saved_files import report_folder
-from quati_pool.reporting.tables.agree import HEADINGS
+from quati_pool.reporting.tables.agree import HEADINGS, WEIGHTED_INTERVALS, unweighted_kappa, weighting_notes
 from quati_pool.reporting.tables.evaluate import ends
 from quati_pool.text.pluralize import counted
 
@@ -21,7 +21,7 @@ _JUDGES = 4
 
 def answer(report: AgreeReport, output: Path | None = None) -> Answer:
     """``output`` is the folder that the command was asked to write to, if any."""
-    sentences = [*main_result(report), *together(report), *_doubts(report)]
+    sentences = [*main_result(report), *together(report), *_weights(report), *_doubts(report)]
     return Answer(sentences, _pairs(report), wording.files(report_folder(report.gathered.config, output), "agreement"))
 
 
@@ -51,7 +51,8 @@ def main_result(report: AgreeReport) -> Iterator[str]:
 
 
 def _of_two(pair: PairAgreement) -> str:
-    on = f"on {counted(pair.n, 'pair', 'pairs')} of {counted(pair.queries, 'query', 'queries')}"
+    basis = pair.weighting or pair
+    on = f"on {counted(basis.n, 'pair', 'pairs')} of {counted(basis.queries, 'query', 'queries')}"
     if pair.values["kappa"] is None:
         return f"Cohen's κ of {_both(pair)} {on} is undefined: {pair.undefined['kappa']}."
     quadratic = wording.with_interval(pair.values["kappa_quadratic"], pair.intervals.get("kappa_quadratic"), 2)
@@ -99,6 +100,15 @@ def together(report: AgreeReport) -> Iterator[str]:
         yield f"All {len(report.overall.labelers):,} together: Krippendorff's ordinal α {value}."
 
 
+def _weights(report: AgreeReport) -> Iterator[str]:
+    """How figures are weighted; κ without weights if it is the only one."""
+    compared = [pair for pair in report.compared if pair.n]
+    first, *others = [*weighting_notes(compared, wording.name), ""]
+    if len(compared) == 1 and compared[0].unweighted is not None:
+        first = f"{first[:-1]}; without weights κ is {_kappa(compared[0].unweighted)}."
+    yield from filter(None, [first, *others])
+
+
 def _doubts(report: AgreeReport) -> Iterator[str]:
     for source in [source for source in report.gathered.sources if source.ungraded][:_JUDGES]:
         yield f"{wording.name(source.name)} without a grade: {wording.counts(source.lacking.items())}."
@@ -112,16 +122,20 @@ def _doubts(report: AgreeReport) -> Iterator[str]:
 
 def _pairs(report: AgreeReport) -> Table:
     rows: list[list[Cell]] = []
+    weighted = any(pair.weighting for pair in report.compared)
     for pair in report.compared:
         row: list[Cell] = [pair.a, pair.b, pair.n, pair.values["kappa"]]
         if report.draws:
             row.append(ends(pair.intervals["kappa"]))
+        row += [unweighted_kappa(pair)] if weighted else []
         rows.append([*row, *(pair.values[name] for name in ("kappa_quadratic", "agreement", "spearman", "difference"))])
     columns = [Column("Labeler"), Column("and"), Column("Pairs"), Column("κ", 2)]
     columns += [Column("95 % interval", 2)] if report.draws else []
+    columns += [Column("κ unweighted", 2)] if weighted else []
     columns += [Column(HEADINGS["kappa_quadratic"], 2), Column(HEADINGS["agreement"], 1, percent=True)]
     columns += [Column(HEADINGS["spearman"], 2), Column(HEADINGS["difference"], 2)]
     note = f"Intervals: {report.draws:,} bootstrap resamples of the queries." if report.draws else ""
+    note += f" {WEIGHTED_INTERVALS}" if note and weighted else ""
     return Table("Agreement of two labelers", columns, rows, note)
 
 

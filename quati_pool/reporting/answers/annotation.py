@@ -24,6 +24,9 @@ def assigned(report: AssignReport) -> Answer:
     chosen, pool = len(report.sample), counted(report.frame_pairs, "pair", "pairs")
     by = f"by {report.method}, seed {report.seed}" if report.method != "all" else "all of them"
     said = f"{chosen:,} of {pool} are chosen ({by}), for {counted(report.overlap, 'person', 'people')} each."
+    if report.queries:
+        queries, drawn = (sum(counts) for counts in zip(*report.queries.values(), strict=True))
+        said = f"{drawn:,} of {counted(queries, 'query', 'queries')} are drawn: {said}"
     written, strata, *people = assign.tables(report, whole=True)
     table = people[0] if people else strata if strata.rows else None
     return Answer([said, written.note], table, _ALL)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from itertools import accumulate
 
+from quati_pool.commands.estimates.estimate import EstimateReport
 from quati_pool.commands.report import State
-from quati_pool.reporting.answers import agree, build, evaluate, labels, wording
+from quati_pool.reporting.answers import agree, build, estimate, evaluate, labels, wording
 from quati_pool.reporting.answers.findings import checked, findings
 from quati_pool.reporting.explorer import links
 from quati_pool.reporting.formats.document import (
@@ -21,6 +22,7 @@ from quati_pool.reporting.formats.document import (
     Words,
     plain,
 )
+from quati_pool.reporting.tables.estimate import interval
 from quati_pool.text.pluralize import counted, listed
 
 ROWS, FINDINGS = 10, 6
@@ -49,9 +51,31 @@ def _systems(state: State, section: str) -> OpeningPart:
     evaluation = state.evaluation
     if evaluation is None:
         return OpeningPart("Systems", [Paragraph(state.missing["evaluation"])])
-    best = [Paragraph(said) for said in evaluate.leaders(evaluation)]
     orders = [Paragraph(said) for said in evaluate.labelers(evaluation, kappa=False)]
-    return OpeningPart("Systems", [*best, standings(state, section), *orders])
+    if state.estimates is not None:
+        best = Paragraph(estimate.leader(state.estimates, state.estimates.estimates[0]))
+        return OpeningPart("Systems", [best, estimated(state.estimates, section), *orders])
+    leaders = [Paragraph(said) for said in evaluate.leaders(evaluation)]
+    return OpeningPart("Systems", [*leaders, standings(state, section), *orders])
+
+
+def estimated(report: EstimateReport, section: str) -> Standings:
+    """The first systems by their estimates under people's grades; all, and what they hold for, are in the
+    ``section``."""
+    found = report.estimates[0]
+    values = [one.estimate for one in found.systems]
+    rows = [
+        Standing(
+            1 + sum(value > one.estimate for value in values),
+            Link(wording.name(one.run_tag, _NAME), links.system(one.run_tag, measure=found.measure)),
+            one.estimate,
+            (one.low, one.high),
+        )
+        for one in found.systems[:ROWS]
+    ]
+    note = f"Estimates of {report.population(found)} from {counted(report.drawn.labels, 'grade', 'grades')} of people."
+    link = Link("What they hold for", f"#{section}")
+    return Standings("Estimates under people's grades", found.measure, rows, note, link, interval(found))
 
 
 def standings(state: State, section: str) -> Standings:
@@ -68,8 +92,10 @@ def standings(state: State, section: str) -> Standings:
         shown.append(Standing(row.rank, Link(wording.name(row.run_tag, _NAME), href), found.mean, ends, letters))
     more = len(condition.board.rows) - len(rows)
     link = Link(f"and {more:,} more", f"#{section}") if more else None
-    note = "Systems that share a letter do not differ significantly." if len(shown) > 1 else ""
-    return Standings("Leaderboard", measure, shown, note, link)
+    notes = ["Systems that share a letter do not differ significantly."] if len(shown) > 1 else []
+    if state.alone(condition.source):
+        notes.insert(0, f"Under the grades of {wording.name(condition.source.name)} alone.")
+    return Standings("Leaderboard", measure, shown, " ".join(notes), link)
 
 
 def _agreement(state: State, section: str) -> Words:

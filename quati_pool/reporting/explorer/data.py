@@ -22,6 +22,7 @@ from quati_pool.pooling.pool import Pool
 from quati_pool.project.inputs import load_queries
 from quati_pool.records import Int, Qrels, Query, Run
 from quati_pool.reporting.explorer.scripts import NO_GRADE, NO_LABEL
+from quati_pool.reporting.tables.estimate import interval
 from quati_pool.store.records import ADJUDICATED
 
 DEPTH = 100
@@ -106,6 +107,7 @@ class ExplorerData:
             "alone": np.where(alone < 0, -1, column[alone] if len(column) else -1).tolist(),
             "labels": [self._labels(source, pairs) for source, pairs in zip(self.sources, ungraded, strict=True)],
             "boards": [condition and self._board(condition) for condition in self.conditions],
+            "estimates": self._estimates(),
             "agreement": [*self._agreement()],
         }
 
@@ -197,7 +199,21 @@ class ExplorerData:
             }
             for row in condition.board.rows
         ]
-        return {"rows": rows, "queries": condition.board.queries}
+        return {"rows": rows, "queries": condition.board.queries, "alone": self.state.alone(condition.source)}
+
+    def _estimates(self) -> dict[str, Any] | None:
+        """Each system's estimate under people's grades with the ends of its interval, and what they hold for."""
+        report = self.state.estimates
+        if report is None:
+            return None
+        [found] = report.estimates
+        known = {one.run_tag: [_number(value) for value in (one.estimate, one.low, one.high)] for one in found.systems}
+        return {
+            "measure": found.measure,
+            "interval": interval(found),
+            "statement": report.statement(found),
+            "systems": [known.get(run_tag) for run_tag in self.state.config.systems],
+        }
 
     def _agreement(self) -> Iterator[dict[str, Any]]:
         numbers = {source.name: number for number, source in enumerate(self.sources)}

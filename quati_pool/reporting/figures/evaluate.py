@@ -15,7 +15,7 @@ from quati_pool.reporting.figures.pictures import Picture, files, stem
 from quati_pool.reporting.formats.tables import csv_file, latex_file, to_markdown
 from quati_pool.reporting.json_data.evaluate import as_data
 from quati_pool.reporting.saved_files import report_folder, save
-from quati_pool.reporting.tables.evaluate import as_rows, by_query, tables
+from quati_pool.reporting.tables.evaluate import as_rows, by_query, tables, under
 
 
 def pictures(evaluation: Evaluation) -> list[Picture]:
@@ -25,16 +25,17 @@ def pictures(evaluation: Evaluation) -> list[Picture]:
     return [*boards, *changes]
 
 
-def board(evaluation: Evaluation, condition: Condition) -> Picture:
-    """A leaderboard by the first measure with its intervals."""
+def board(evaluation: Evaluation, condition: Condition, *, alone: bool = False) -> Picture:
+    """A leaderboard by the first measure with its intervals. With ``alone`` it is marked as resting on a judge's grades
+    alone."""
     first, rows = evaluation.measures[0], condition.board.rows
-    caption = f"{first} under {condition.name}, means with 95 % intervals over queries."
+    caption = f"{first} {under(condition, alone=alone)}, means with 95 % intervals over queries."
     in_words = [f"{row.run_tag} {row.measures[first].mean:.4f}" for row in rows]
     leads = [
         plots.Link(links.system(row.run_tag, by=condition.source.name), f"{said}: its scores by query")
         for row, said in zip(rows, in_words, strict=True)
     ]
-    drawing = leaderboard(evaluation, condition)
+    drawing = leaderboard(evaluation, condition, alone=alone)
     alt = f"{caption} {', '.join(in_words)}."
     return Picture(stem("leaderboard", condition.name), drawing, caption, alt, leads)
 
@@ -68,7 +69,7 @@ def _change(system: System, b: Condition, swaps: Sequence[Swap]) -> plots.Link:
     return plots.Link(href, f"{said}; against {other}, with which it swaps most widely")
 
 
-def leaderboard(evaluation: Evaluation, condition: Condition) -> plots.Drawing:
+def leaderboard(evaluation: Evaluation, condition: Condition, *, alone: bool = False) -> plots.Drawing:
     """The runs under one qrels by the first measure, with their intervals."""
     first, rows = evaluation.measures[0], condition.board.rows
     found = [row.measures[first] for row in rows]
@@ -77,7 +78,7 @@ def leaderboard(evaluation: Evaluation, condition: Condition) -> plots.Drawing:
         [mean.mean for mean in found],
         [mean.interval.low for mean in found],
         [mean.interval.high for mean in found],
-        f"Systems under {condition.name}",
+        f"Systems {under(condition, alone=alone)}",
         first,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from quati_pool.reporting.formats.tables import Column, Table
+from quati_pool.reporting.formats.tables import Cell, Column, Table
 
 Format = Literal["png", "svg"]
 """The formats of a figure."""
@@ -48,32 +48,43 @@ class Listing:
 
 @dataclass(frozen=True)
 class Standing:
-    """A system's place: its mean with the ends of its interval, if it has one, and the letters of its groups."""
+    """A system's place: its mean with the ends of its interval, if it has one, and the letters of its groups, empty
+    where systems have no groups."""
 
     rank: int
     system: Link
     mean: float
     interval: tuple[float, float] | None
-    letters: str
+    letters: str = ""
 
 
 @dataclass(frozen=True)
 class Standings:
-    """The first rows of a leaderboard, each with its interval drawn; ``more`` leads to all rows."""
+    """The first rows of a leaderboard, each with its interval drawn; ``more`` leads to all rows, and ``interval`` names
+    the intervals."""
 
     title: str
     measure: str
     rows: Sequence[Standing]
     note: str
     more: Link | None = None
+    interval: str = "95 % interval"
+
+    @property
+    def grouped(self) -> bool:
+        """Whether systems have groups."""
+        return any(row.letters for row in self.rows)
 
     def table(self) -> Table:
         """The same rows as a table."""
-        columns = [Column("Rank"), Column("System"), Column(self.measure, 3), Column("95 % interval", 3)]
-        rows = [[row.rank, row.system.text, row.mean, row.interval, row.letters] for row in self.rows]
+        columns = [Column("Rank"), Column("System"), Column(self.measure, 3), Column(self.interval, 3)]
+        rows: list[list[Cell]] = [[row.rank, row.system.text, row.mean, row.interval] for row in self.rows]
+        if self.grouped:
+            columns.append(Column("Groups"))
+            rows = [[*cells, row.letters] for cells, row in zip(rows, self.rows, strict=True)]
         more = f"{self.more.text[:1].upper()}{self.more.text[1:]}." if self.more else ""
         note = " ".join(filter(None, (more, self.note)))
-        return Table(self.title, [*columns, Column("Groups")], rows, note)
+        return Table(self.title, columns, rows, note)
 
 
 @dataclass(frozen=True)

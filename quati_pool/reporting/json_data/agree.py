@@ -66,6 +66,24 @@ def _pair(pair: PairAgreement) -> dict[str, Any]:
         **pick(pair, "confusion intervals"),
         "undefined_draws": _undefined_draws(pair),
         **pick(pair, "undefined binarized"),
+        **_weighting(pair),
+    }
+
+
+def _weighting(pair: PairAgreement) -> dict[str, Any]:
+    """How a pair's figures are weighted, with those without weights; nothing where weights are not called for."""
+    if pair.weighting is None or pair.unweighted is None:
+        return pick(pair, "not_weighted?")
+    plain = pair.unweighted
+    return {
+        "weighted": pick(pair.weighting, "designs n queries left_out"),
+        "confusion_weighted": pair.weighting.shares,
+        "unweighted": {
+            **plain.values,
+            **pick(plain, "intervals"),
+            "undefined_draws": _undefined_draws(plain),
+            **pick(plain, "undefined binarized"),
+        },
     }
 
 

@@ -47,6 +47,7 @@ def withdrawn_as_data(report: WithdrawReport) -> Any:
 
 def _assigned(report: AssignReport) -> dict[str, Any]:
     pairs = len(report.sample)
+    queries = [{"stratum": name, "N": total, "n": drawn} for name, (total, drawn) in report.queries.items()]
     return {
         "design": report.design_id if report.known is None else report.known,
         "new": report.design_id is not None,
@@ -56,6 +57,7 @@ def _assigned(report: AssignReport) -> dict[str, Any]:
         **pick(report, "added_pairs overlap load"),
         "slots": pairs * report.overlap,
         **pick(report, "added_slots strata"),
+        **({"queries": queries} if queries else {}),
         "people": [{"name": name, "slots": count} for name, count in report.people.items() if name is not None],
         "open_slots": report.people.get(None, 0),
         "notes": report.notes,

@@ -37,7 +37,7 @@ def appendix(state: State) -> list[Details]:
     whole = replace(pairs, title=f"{pairs.title}, all coefficients")
     by_query = [table for table in tables.query_tables(report) if table.title != _hardest(report).title]
     pictures = [picture.figure() for picture in figures.by_query(report)]
-    matrices = [tables.confusion_table(report, pair) for pair in report.compared if pair.n]
+    matrices = [table for pair in report.compared for table in tables.confusion_tables(report, pair)]
     return [
         Details("Agreement: labelers and coefficients", [labelers, whole, *others]),
         Details("Agreement: confusion matrices", matrices),

@@ -6,12 +6,14 @@ from quati_pool.commands.report import State
 from quati_pool.reporting.answers import evaluate as answers
 from quati_pool.reporting.figures import evaluate as figures
 from quati_pool.reporting.formats.document import Block, Details, Paragraph, Row
+from quati_pool.reporting.sections import estimates
 from quati_pool.reporting.tables import evaluate as tables
 from quati_pool.reporting.tables import run_facts
 
 
 def body(state: State) -> list[Block]:
-    """The leaderboard under the first labeler, and the orders of the systems under two labelers."""
+    """Estimates under people's grades, if there are any, the leaderboard under the first labeler, and the orders of the
+    systems under two labelers."""
     evaluation = state.evaluation
     if evaluation is None:
         return [Paragraph(state.missing["evaluation"])]
@@ -22,10 +24,12 @@ def body(state: State) -> list[Block]:
         # Without a main labeler, it begins with the name of a labeler.
         said.append(f"{main.said[0].upper() if main.name else main.said[0]}{main.said[1:]}.")
     changes = [figures.rank_change(evaluation, *compared) for compared in evaluation.compared if compared[2].systems]
-    pictures = [figures.board(evaluation, first), *changes[:1]]
+    alone = state.alone(first.source)
+    pictures = [figures.board(evaluation, first, alone=alone), *changes[:1]]
     return [
+        *estimates.body(state),
         Paragraph(" ".join(said)),
-        tables.board_tables(evaluation, first)[0],
+        tables.board_tables(evaluation, first, alone=alone)[0],
         Row([picture.figure() for picture in pictures]),
     ]
 
@@ -35,13 +39,13 @@ def appendix(state: State) -> list[Details]:
     evaluation = state.evaluation
     if evaluation is None:
         return []
-    found: list[Details] = []
+    found = [*estimates.appendix(state)]
     for condition in evaluation.conditions:
-        first = condition is evaluation.conditions[0]
-        board, *others = tables.board_tables(evaluation, condition)
-        blocks: list[Block] = [] if first else [board, figures.board(evaluation, condition).figure()]
+        first, alone = condition is evaluation.conditions[0], state.alone(condition.source)
+        board, *others = tables.board_tables(evaluation, condition, alone=alone)
+        blocks: list[Block] = [] if first else [board, figures.board(evaluation, condition, alone=alone).figure()]
         blocks += [*others, run_facts.table(condition), *tables.comparison_tables(evaluation, condition, None)]
-        found.append(Details(f"Systems under {condition.name}", blocks))
+        found.append(Details(f"Systems {tables.under(condition, alone=alone)}", blocks))
     orders: list[Block] = [*tables.ranking_tables(evaluation)]
     changes = [figures.rank_change(evaluation, *compared) for compared in evaluation.compared if compared[2].systems]
     orders += [change.figure() for change in changes[1:]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -38,6 +38,7 @@ _TOGETHER = {
     "gwet_ac1": "Gwet's AC1",
     "gwet_ac2": "Gwet's AC2",
 }
+WEIGHTED_INTERVALS = "Of weighted figures: by linearisation under the design, for the pairs that it draws from."
 # The number of queries in a printed table; files contain all.
 SHOWN_QUERIES = 60
 _HARDEST = 10
@@ -66,7 +67,7 @@ def detail_tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES, *, w
     """Confusion matrices, disagreement by threshold, query and grade, and pairs that need a look."""
     by_query = query_tables(report, queries, whole=whole)
     binarized, *by_grade = grade_tables(report, whole=whole)
-    confusions = [confusion_table(report, pair) for pair in _shown(report, whole) if pair.n]
+    confusions = [table for pair in _shown(report, whole) for table in confusion_tables(report, pair)]
     return [binarized, *confusions, *by_query, *by_grade, *listed_tables(report, whole=whole)]
 
 
@@ -88,14 +89,20 @@ def as_rows(report: AgreeReport) -> str:
     """CSV with one row per coefficient, for each pair of labelers (plain and binarised) and for all together."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["a", "b", "relevant_from", "coefficient", "value", "low", "high", "pairs", "shared_members"])
+    columns = ["a", "b", "relevant_from", "coefficient", "value", "low", "high", "pairs", "shared_members"]
+    writer.writerow([*columns, "weighted_by", "unweighted"])
     for pair in report.pairs:
-        for threshold, found in [("", pair), *((str(grade), found) for grade, found in pair.binarized.items())]:
+        plain = pair.unweighted
+        designs = "" if pair.weighting is None else "; ".join(pair.weighting.designs)
+        for grade in (None, *pair.binarized):
+            found, unweighted = (one if one is None or grade is None else one.binarized[grade] for one in (pair, plain))
+            assert found is not None
             for name, value, low, high in _values(found):
-                shared = ", ".join(pair.shared_members)
-                writer.writerow([pair.a, pair.b, threshold, name, value, low, high, pair.n, shared])
+                key = [pair.a, pair.b, "" if grade is None else str(grade), name]
+                before = _cell(None if unweighted is None else unweighted.values[name])
+                writer.writerow([*key, value, low, high, pair.n, ", ".join(pair.shared_members), designs, before])
     for name, value, low, high in _values(report.overall):
-        writer.writerow(["", "", "", name, value, low, high, report.overall.n[name], ""])
+        writer.writerow(["", "", "", name, value, low, high, report.overall.n[name], "", "", ""])
     return out.getvalue()
 
 
@@ -157,13 +164,19 @@ def _pairs(report: AgreeReport, whole: bool) -> Table:
     shown = _shown(report, whole)
     # A panel and its member agree by construction, so they are marked if they are shown.
     marked = any(pair.shared_members for pair in shown)
+    weighted = any(pair.unweighted for pair in shown)
     rows: list[list[Cell]] = [
-        [pair.a, pair.b, pair.n, *pair.values.values(), *([", ".join(pair.shared_members)] if marked else [])]
+        [
+            pair.a, pair.b, pair.n, *pair.values.values(),
+            *([unweighted_kappa(pair)] if weighted else []),
+            *([", ".join(pair.shared_members)] if marked else []),
+        ]
         for pair in shown
-    ]
+    ]  # fmt: skip
     decimals = [Column(HEADINGS.get(name, name), 4) for name in COEFFICIENTS]
     note = "Same grade: share of the pairs. Mean difference: the first labeler's mean grade minus the second's."
     reasons = [_reasons(f"{pair.a} and {pair.b}", pair) for pair in shown]
+    reasons += weighting_notes(shown)
     if marked:
         reasons.append("Two labelers with a shared member agree by construction.")
     if len(shown) < len(report.pairs):
@@ -173,9 +186,46 @@ def _pairs(report: AgreeReport, whole: bool) -> Table:
             "do; the JSON has them."
         )
     columns = [Column("Labeler"), Column("and"), Column("Pairs"), *decimals]
+    columns += [Column("κ unweighted", 4)] if weighted else []
     columns += [Column("Shared members")] if marked else []
     leads = {**pair_links(shown), 2: [links.pairs(pair.a, pair.b) for pair in shown]}
     return Table("Agreement of two labelers", columns, rows, " ".join(filter(None, [note, *reasons])), links=leads)
+
+
+def unweighted_kappa(pair: PairAgreement) -> float | None:
+    """κ of the graded pairs, where ``pair`` is weighted; None where it is not, or where κ is undefined."""
+    return None if pair.unweighted is None else pair.unweighted.values["kappa"]
+
+
+def weighting_notes(pairs: Sequence[PairAgreement], name: Callable[[str], str] = str) -> Iterator[str]:
+    """Sentences on how the figures of ``pairs`` are weighted, which pairs are left out, and where probabilities are
+    unequal but unknown. ``name`` writes a labeler's name."""
+    by_designs: dict[tuple[str, ...], list[PairAgreement]] = {}
+    for pair in pairs:
+        if pair.weighting is not None:
+            by_designs.setdefault(pair.weighting.designs, []).append(pair)
+    for designs, group in by_designs.items():
+        weight = "1/π" if len(designs) == 1 else "1/(sum of π)"
+        yield f"The figures of {_whose(group, name)} are weighted by {weight} ({'; '.join(map(name, designs))})."
+    left_out = [pair for pair in pairs if pair.weighting is not None and pair.weighting.left_out]
+    if left_out:
+        counts = [
+            f"{pair.weighting.left_out:,} of {pair.n:,} pairs of {name(pair.a)} and {name(pair.b)}"
+            for pair in left_out[:_EXAMPLES]
+            if pair.weighting is not None
+        ]
+        more = f" and of {len(left_out) - _EXAMPLES:,} more" if len(left_out) > _EXAMPLES else ""
+        yield f"Left out of weighted figures, as no design drew them at random: {', '.join(counts)}{more}."
+    unknown: dict[str, list[PairAgreement]] = {}
+    for pair in pairs:
+        if pair.not_weighted is not None:
+            unknown.setdefault(pair.not_weighted, []).append(pair)
+    for reason, group in unknown.items():
+        yield f"The figures of {_whose(group, name)} are not weighted, although they should be: {reason}."
+
+
+def _whose(pairs: Sequence[PairAgreement], name: Callable[[str], str]) -> str:
+    return f"{name(pairs[0].a)} and {name(pairs[0].b)}" if len(pairs) == 1 else f"{len(pairs):,} pairs of labelers"
 
 
 def _intervals(report: AgreeReport, whole: bool) -> Table:
@@ -183,6 +233,8 @@ def _intervals(report: AgreeReport, whole: bool) -> Table:
     rows: list[list[Cell]] = [[pair.a, pair.b, *(_interval(pair, name) for name in COEFFICIENTS)] for pair in shown]
     columns = [Column("Labeler"), Column("and"), *(Column(HEADINGS.get(name, name), 4) for name in COEFFICIENTS)]
     note = f"Bootstrap over queries, {report.draws:,} resamples, seed {report.seed}, percentiles 2.5 and 97.5."
+    if any(pair.weighting for pair in shown):
+        note += f" {WEIGHTED_INTERVALS}"
     lost = max((ends.undefined for pair in shown for ends in pair.intervals.values()), default=0)
     if lost:
         note += f" Resamples in which a coefficient is undefined are left out, up to {lost:,} of them."
@@ -237,6 +289,8 @@ def _together(report: AgreeReport) -> Table:
         f"grades from all {found.graded:,} graded pairs, including those of one labeler alone; AC2's weights: "
         f"{found.ac2_weights}."
     )
+    if any(pair.weighting for pair in report.pairs):
+        note += " Pairs are not weighted here."
     title = "All independent labelers together" if found.left_out else "All labelers together"
     return Table(title, columns, rows, " ".join(filter(None, [note, _reasons("Here", found)])))
 
@@ -264,6 +318,20 @@ def _layout(report: AgreeReport, name: str, found: Layout) -> Table:
         note += f" Undefined, and in no mean: {', '.join(undefined)}."
     leads = {0: list(map(links.labeler, found.labelers))}
     return Table(f"{_TITLES[name]} with people", columns, rows, note, totals=int(several), links=leads)
+
+
+def confusion_tables(report: AgreeReport, pair: PairAgreement) -> list[Table]:
+    """A pair's confusion matrix, if it has common pairs, and that of weighted shares, if its figures are weighted."""
+    tables = [confusion_table(report, pair)] if pair.n else []
+    if pair.weighting is not None:
+        shares, grades = pair.weighting.shares, [str(grade) for grade in report.ratings.scale]
+        rows: list[list[Cell]] = [[grade, *row, sum(row)] for grade, row in zip(grades, shares.tolist(), strict=True)]
+        rows.append(["Total", *shares.sum(axis=0).tolist(), float(shares.sum())])
+        columns = [Column(f"{pair.a} ↓ {pair.b} →"), *(Column(grade, 4) for grade in grades), Column("Total", 4)]
+        title = f"Weighted shares of the grades of {pair.a} (rows) and {pair.b} (columns)"
+        note = " ".join(weighting_notes([pair]))
+        tables.append(Table(title, columns, rows, note, totals=1))
+    return tables
 
 
 def confusion_table(report: AgreeReport, pair: PairAgreement) -> Table:

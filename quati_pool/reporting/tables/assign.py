@@ -19,19 +19,24 @@ def tables(report: AssignReport, whole: bool = False) -> list[Table]:
         [[report.method, report.seed, report.frame_pairs, len(report.sample), report.overlap, report.added_slots]],
         _told(report),
     )
-    shown = report.strata if whole else report.strata[:_SHOWN]
-    more = len(report.strata) - len(shown)
-    strata = Table(
-        "Strata",
-        [Column("Stratum"), Column("N"), Column("n"), Column("Inclusion probability", 4)],
-        [[one.name, one.pairs, one.selected, one.inclusion] for one in shown],
-        f"{more:,} more strata are in the JSON and CSV." if more else "",
-    )
-    tables = [chosen, strata]
+    tables = [chosen, _strata(report, whole)]
     if report.people:
         rows: list[list[Cell]] = [[_who(name), count] for name, count in report.people.items()]
         tables.append(Table("Who grades them", [Column("For"), Column("Pairs")], rows))
     return tables
+
+
+def _strata(report: AssignReport, whole: bool) -> Table:
+    shown = report.strata if whole else report.strata[:_SHOWN]
+    more = len(report.strata) - len(shown)
+    inclusion = "Inclusion probability" if report.sample.probabilities is None else "Mean inclusion probability"
+    columns = [Column("Stratum"), Column("N"), Column("n"), Column(inclusion, 4)]
+    rows: list[list[Cell]] = [[one.name, one.pairs, one.selected, one.inclusion] for one in shown]
+    if report.queries:
+        columns[1:1] = [Column("Queries in the pool"), Column("Queries drawn")]
+        for row, one in zip(rows, shown, strict=True):
+            row[1:1] = report.queries[one.name]
+    return Table("Strata", columns, rows, f"{more:,} more strata are in the JSON and CSV." if more else "")
 
 
 def training_table(report: TrainingReport, dry_run: bool) -> Table:

@@ -41,9 +41,10 @@ def tables(evaluation: Evaluation, comparisons: int | None = SHOWN_COMPARISONS) 
     return tables
 
 
-def board_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
-    """The leaderboard under a condition, its intervals, robustness if requested, and shares of unjudged documents."""
-    tables = [_board(evaluation, condition)]
+def board_tables(evaluation: Evaluation, condition: Condition, *, alone: bool = False) -> list[Table]:
+    """The leaderboard under a condition, its intervals, robustness if requested, and shares of unjudged documents. With
+    ``alone`` the leaderboard is marked as resting on a judge's grades alone."""
+    tables = [_board(evaluation, condition, alone)]
     if evaluation.settings.draws:
         tables.append(_intervals(evaluation, condition))
     return [*tables, *robust_tables.tables(evaluation, condition), _holes(evaluation, condition)]
@@ -111,7 +112,7 @@ def by_query(evaluation: Evaluation) -> str:
     return out.getvalue()
 
 
-def _board(evaluation: Evaluation, condition: Condition) -> Table:
+def _board(evaluation: Evaluation, condition: Condition, alone: bool) -> Table:
     board, source = condition.board, condition.source
     rows: list[list[Cell]] = [
         [
@@ -146,20 +147,26 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
         notes.append(f"Without {absent}.")
     if isinstance(condition.quality, str) and condition.run_set.pool_depths is not None:
         notes.append(f"Results that leave out one system at a time are missing: {condition.quality}.")
-    heading = title(condition) + run_facts_tables.heading(evaluation, condition)
+    heading = title(condition, alone=alone) + run_facts_tables.heading(evaluation, condition)
     columns.append(Column("Queries missing"))
     return Table(heading, columns, rows, " ".join(notes), links={1: system_links(condition)})
 
 
-def title(condition: Condition) -> str:
+def under(condition: Condition, *, alone: bool = False) -> str:
+    """``under gpt-4o``, or ``under gpt-4o's grades alone``."""
+    return f"under {condition.name}'s grades alone" if alone else f"under {condition.name}"
+
+
+def title(condition: Condition, *, alone: bool = False) -> str:
     """The leaderboard's title; if only a part of the pool was graded, it says so."""
     source, covers = condition.source, condition.covers
+    board = f"Leaderboard {under(condition, alone=alone)}"
     if covers is None or covers[0] == covers[1]:
-        return f"Leaderboard under {condition.name}, {counted(len(source.qrels), 'graded pair', 'graded pairs')}"
+        return f"{board}, {counted(len(source.qrels), 'graded pair', 'graded pairs')}"
     graded, pool = covers
     others = len(source.qrels) - graded
     more = f", and {others:,} outside the pool" if others else ""
-    return f"Leaderboard under {condition.name}, over the {graded:,} of {pool:,} pairs that {source.name} graded{more}"
+    return f"{board}, over the {graded:,} of {pool:,} pairs that {source.name} graded{more}"
 
 
 def _intervals(evaluation: Evaluation, condition: Condition) -> Table:

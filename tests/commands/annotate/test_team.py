@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -277,6 +278,7 @@ def test_the_first_lead_is_made_once_and_an_assessor_is_none(tmp_path: Path, mad
         AssignOptions(random="7", overlap=2, to=("ana", "lia"), seed=3),
         AssignOptions(stratified=8, by=("query",)),
         AssignOptions(queries=("q1", "q3"), load=5),
+        AssignOptions(random_queries=3, overlap=2),
     ],
 )
 def test_a_design_of_the_page_is_that_of_the_command_line(alone: Here, tmp_path: Path, options: AssignOptions) -> None:
@@ -382,9 +384,28 @@ def test_a_design_can_be_made_from_what_there_is(alone: Here) -> None:
     found = team.design_choices(alone.session, alone.lia)
     assert (found.pairs, found.judges, found.people, found.seed) == (40, [], ["caio", "lia"], 0)
     assert [query_id for query_id, _ in found.queries] == ["q0", "q1", "q2", "q3"]
+    # Without a file of queries; of the usual measures recall cannot be estimated from pairs.
+    assert (found.columns, found.measures) == ([], ["nDCG@10", "nDCG@20"])
     seen = alone.session.pool_view.pair("q2", "d0")
     assert seen is not None
     assert dict(found.queries)["q2"] == seen.query
+
+
+def test_columns_of_queries_and_measures_of_pairs_are_offered(tmp_path: Path) -> None:
+    config = collection(tmp_path, pairs(2, 2), measures=["AP", "P@5", "nDCG@10", "RR@10"])
+    (tmp_path / "queries.tsv").write_text("query_id\tquery\tnarrative\ttheme\tyear\nq0\ta\t\tsea\t2020\n")
+    with AnnotationSession.open(config) as session:
+        found = team.design_choices(session, token(session, "lia", "lead"))
+    assert (found.columns, found.measures) == (["theme", "year"], ["P@5", "nDCG@10"])
+
+
+def test_a_list_of_designs_says_what_they_were_drawn_for(workspace: Path) -> None:
+    assign(workspace / "pool.yaml", AssignOptions(pairs_for="DCG@3", expect=12))
+    assign(workspace / "pool.yaml", AssignOptions(random_queries=3))
+    with AnnotationSession.open(workspace / "pool.yaml") as session:
+        queries, active = team.designs(session, token(session, "lia", "lead"))
+    assert (active.method, active.measure, active.judge, active.strata) == ("active", "DCG@3", None, None)
+    assert (queries.method, queries.measure, queries.strata) == ("random-queries", None, None)
 
 
 def test_a_path_is_no_list_of_queries(alone: Here, tmp_path: Path) -> None:
@@ -410,6 +431,11 @@ def test_strata_by_a_judges_grade_show_no_single_pair() -> None:
 
 
 # ---- pairs with a known grade
+
+
+def test_a_stratum_of_pairs_with_their_own_probabilities_shows_their_range() -> None:
+    shown = team.shown_strata([Stratum("all", 3, 2, 0.5)], np.array([0.25, 1.0, 0.25]))
+    assert shown == [ShownStratum("all", 3, 2, 0.25, 1.0)]
 
 
 def test_pasted_rows_are_added_once_under_the_leads_name(here: Here) -> None:

@@ -73,8 +73,8 @@ def test_a_file_is_named_and_written_as_its_name_says(config: Path, tmp_path: Pa
     """What each holds by its first bytes; only these files are there afterwards, with their sidecars."""
     starts = {
         "labels.jsonl": b'{"query_id": ',
-        "labels.csv": b"query_id,doc_id,relevance,status,reason,note,design,stratum,inclusion\n",
-        "labels.csv.gz": b"query_id,doc_id,relevance,status,reason,note,design,stratum,inclusion\n",
+        "labels.csv": b"query_id,doc_id,relevance,status,reason,note,phase,design,stratum,inclusion\n",
+        "labels.csv.gz": b"query_id,doc_id,relevance,status,reason,note,phase,design,stratum,inclusion\n",
         "labels.json": b"[\n{",
         "labels.tsv": b"query_id\tdoc_id\t",
         "labels": b"query_id\tdoc_id\t",
@@ -186,6 +186,8 @@ def test_labels_have_evidence_and_how_their_pairs_were_drawn(tmp_path: Path) -> 
         pair: ("ok", 2) if pair not in sample else ("ok", 3) if pair == tie else ("tied", None) for pair in ana
     }
     assert (final[tie]["note"], "evidence" in final[tie]) == ("see 2\tb", False)
+    assert {row["phase"] for row in ana.values()} == {"blind"}
+    assert {pair: row["phase"] for pair, row in final.items()} == dict.fromkeys(ana, "blind") | {tie: "final"}
     assert ("design" in leads[tie], leads[tie]["note"]) == (False, "see 2\tb")
     export_labels(config, "final", "tsv", tmp_path / "final.tsv")
     assert "\tsee 2\\tb\t" in (tmp_path / "final.tsv").read_text("utf-8")
@@ -198,8 +200,8 @@ def test_pairs_that_were_not_drawn_have_no_probability(tmp_path: Path) -> None:
     import_labels(config, LabelFiles({"caio": LabelFileConfig(path=str(file))}))
     export_labels(config, "caio", "tsv", tmp_path / "out.tsv")
     assert (tmp_path / "out.tsv").read_text("utf-8").splitlines() == [
-        "query_id\tdoc_id\trelevance\tstatus\tdesign\tstratum",
-        "q0\td1\t2\tok\t1-imported\timported",
+        "query_id\tdoc_id\trelevance\tstatus\tphase\tdesign\tstratum",
+        "q0\td1\t2\tok\tblind\t1-imported\timported",
     ]
 
 

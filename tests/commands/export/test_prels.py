@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from quati_pool.commands.annotate.assigning.assign import assign
 from quati_pool.commands.annotate.assigning.options import AssignOptions
+from quati_pool.commands.annotate.grading.next_item import next_item
 from quati_pool.commands.annotate.grading.submission import submit
 from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.commands.export.labels import export_labels
 from quati_pool.commands.export.prels import export_prels
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.label_files import read_label_file
@@ -53,6 +56,45 @@ def test_grades_of_a_design_with_their_probabilities(config: Path, tmp_path: Pat
     assert set(read_label_file(everything.path).inclusion or ()) == {1.0}
     with pytest.raises(QuatiPoolError, match=r"--design 3: there is no such design of a sample; there are: 1 \(random"):
         export_prels(config, "ana", design=3)
+
+
+def test_pairs_for_a_measure_have_their_own_probabilities_and_random_queries_that_of_their_stratum(
+    workspace: Path, tmp_path: Path
+) -> None:
+    config = workspace / "pool.yaml"
+    rows = (workspace / "queries.tsv").read_text("utf-8").splitlines()
+    themed = [f"{row}\t{'law' if place < 2 else 'sea'}\n" for place, row in enumerate(rows)]
+    (workspace / "queries.tsv").write_text("query_id\tquery\ttheme\n" + "".join(themed), "utf-8")
+    assign(config, AssignOptions(pairs_for="nDCG@3", expect=12))
+    assign(config, AssignOptions(random_queries=5, strata="theme"))
+    with AnnotationSession.open(config) as session:
+        active, whole = (
+            {(one.query_id, one.doc_id): one.inclusion for one in session.designs.selections(number)}
+            for number in (1, 2)
+        )
+        mine = token(session, "ana")
+        number = 0
+        while (shown := next_item(session, mine)) is not None:
+            submit(session, mine, shown, answer(number))
+            number += 1
+    assert number == len(active.keys() | whole.keys())
+    assert len({*active.values()}) > 3
+    # Of the six queries two are of law, and of the other four three were drawn.
+    assert {*whole.values()} == {1.0, 0.75}
+    for design, inclusion in ((1, active), (2, whole)):
+        made = export_prels(config, "ana", tmp_path / f"{design}.prels", design=design)
+        assert (made.method, made.graded) == (("active", "random-queries")[design - 1], len(inclusion))
+        read = read_label_file(tmp_path / f"{design}.prels")
+        found = zip(read.query_id or (), read.doc_id or (), read.inclusion or (), strict=True)
+        assert {(query_id, doc_id): probability for query_id, doc_id, probability in found} == inclusion
+
+    export_labels(config, "ana", "jsonl", tmp_path / "ana.jsonl")
+    exported = [json.loads(line) for line in (tmp_path / "ana.jsonl").read_text("utf-8").splitlines()]
+    assert {row["design"] for row in exported} == {"1-active", "2-random-queries"}
+    for row in exported:
+        inclusion = active if row["design"] == "1-active" else whole
+        assert row["inclusion"] == inclusion[row["query_id"], row["doc_id"]]
+        assert row["stratum"] in (["all"] if inclusion is active else ["theme=law", "theme=sea"])
 
 
 def test_without_a_design_or_a_grade(config: Path, tmp_path: Path) -> None:

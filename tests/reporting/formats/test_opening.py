@@ -77,3 +77,15 @@ def test_the_markdown_begins_with_the_same_sentences_and_the_leaderboard() -> No
     assert "| 1 | a\\_b | 0.800 | 0.600 to 1.000 | a |\n\nAnd 3 more. A note.\n" in text
     assert "- The system a\\_b is best.\n- \\- 1. two\n" in text
     assert text.index("In short") < text.index("## S\n")
+
+
+def test_without_groups_there_is_no_column_for_them() -> None:
+    row = Standing(1, Link("a", links.system("a")), 0.8, (0.6, 1.0))
+    board = Standings("Board", "nDCG", [row], "", Link("all", "#systems"), "90 % interval")
+    found = Parsed(page(opened(board)))
+    assert [one["colspan"] for one in found.all("td") if "colspan" in one] == ["3"]
+    assert "Groups" not in found.text("th")
+    assert "| Rank | System | nDCG | 90 % interval |\n" in markdown(opened(board))
+    assert "| Rank | System | nDCG | 95 % interval | Groups |\n" in markdown(
+        opened(Standings("Board", "nDCG", [standing("a")], ""))
+    )

@@ -11,8 +11,9 @@ labels of them, no matter which design assigned them; the union of several desig
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,16 @@ from quati_pool.files.problems import quoted
 from quati_pool.project.events import Listener
 from quati_pool.project.pool_reader import require_texts
 from quati_pool.registry import nearest
-from quati_pool.store.records import Design, NewSlot, Selection
+from quati_pool.store.records import Design, FramePair, NewSlot, Selection
+from quati_pool.text.pluralize import counted
 
 
 @dataclass(frozen=True, eq=False)
 class AssignReport:
     """The chosen pairs, and how many of them are new. ``frame_sha`` and ``frame_pairs`` describe the sampling frame,
     the pool. ``design_id`` is None if nothing was written; ``known`` is the id of an identical existing design.
-    ``people`` counts the new slots by holder, open ones under None."""
+    ``people`` counts the new slots by holder, open ones under None. ``queries`` is only filled if whole queries were
+    drawn: by stratum, their number in the pool and of those drawn."""
 
     method: str
     seed: int
@@ -50,6 +53,7 @@ class AssignReport:
     people: Mapping[str | None, int] = field(default_factory=dict)
     dry_run: bool = False
     notes: Sequence[str] = ()
+    queries: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def added_slots(self) -> int:
@@ -76,12 +80,12 @@ def assign_pairs(
 
     Raises QuatiPoolError if the pairs cannot be chosen as requested, or none of them has a text.
     """
+    options.check()
     if options.overlap > MOST_OVERLAP:
         raise DesignError(f"an overlap of {options.overlap:,} is too large; ask for at most {MOST_OVERLAP}")
     require_texts(session.config)
     seed = session.config.seed if options.seed is None else options.seed
     sampling = PairSampling(session, options, seed)
-    sampling.check()
     present = {person.name for person in session.people.all() if person.revoked_at is None}
     _check_people(options.to, present)
     # Two processes at once would both find the same pairs without a slot.
@@ -101,7 +105,7 @@ def _create(
 ) -> AssignReport:
     method, sample = sampling.sample()
     design = Design(
-        method=method,  # type: ignore[arg-type]
+        method=method,
         seed=seed,
         frame_sha=frame_sha(sampling.query_ids, sampling.doc_ids),
         frame_pairs=len(sampling.query_ids),
@@ -117,14 +121,22 @@ def _create(
         "overlap": options.overlap,
         "load": options.load,
         "dry_run": options.dry_run,
+        "queries": sampling.queries,
     }
     pairs = [(sampling.query_ids[row], sampling.doc_ids[row]) for row in sample.rows.tolist()]
-    known = next((one.design_id for one in session.designs.all() if _same(one, design)), None)
-    slots = SlotAllocation(session, options, seed).new_slots(pairs)
+    selections = [
+        Selection(*pair, stratum, inclusion, options.overlap)
+        for pair, stratum, inclusion in zip(pairs, sample.names(), sample.inclusion.tolist(), strict=True)
+    ]
+    known = _known(session, design, selections)
+    allocation = SlotAllocation(session, options, seed)
+    slots = allocation.new_slots(pairs, sampling.order)
     if known is not None and not slots:
         return AssignReport(**report, known=known, notes=sampling.notes)
     # A known design lacks slots if some were withdrawn while their pairs were not in the pool.
     notes = [*sampling.notes, *_training_notes(session, pairs), *_waiting_notes(options, slots, len(present))]
+    if sampling.order is not None:
+        notes += _order_notes(session, allocation, pairs)
     people = Counter(slot.holder for slot in slots)
     report |= {
         "people": dict(sorted(people.items(), key=lambda one: one[0] or "")),
@@ -133,11 +145,13 @@ def _create(
     }
     if options.dry_run or not len(sample):
         return AssignReport(**report)
-    selections = [
-        Selection(*pair, stratum, inclusion, options.overlap)
-        for pair, stratum, inclusion in zip(pairs, sample.names(), sample.inclusion.tolist(), strict=True)
-    ]
-    return AssignReport(**report, design_id=session.designs.create(design, selections, slots))
+    frame = _frame(sampling, sample) if design.is_random else ()
+    return AssignReport(**report, design_id=session.designs.create(design, selections, slots, frame))
+
+
+def _frame(sampling: PairSampling, sample: Sample) -> Iterator[FramePair]:
+    columns = (sampling.query_ids, sampling.doc_ids, sample.frame_names(), sample.frame_inclusion.tolist())
+    return map(FramePair._make, zip(*columns, strict=True))
 
 
 def _training_notes(session: AnnotationSession, pairs: Sequence[Ids]) -> list[str]:
@@ -145,6 +159,15 @@ def _training_notes(session: AnnotationSession, pairs: Sequence[Ids]) -> list[st
     if not both:
         return []
     return [f"{len(both):,} of the chosen pairs are training: people see the known grade before they grade"]
+
+
+def _order_notes(session: AnnotationSession, allocation: SlotAllocation, pairs: Sequence[Ids]) -> list[str]:
+    """A note if pairs of queries that are given out in a stored order wait in designs without one."""
+    others = {one.design_id for one in session.designs.outlines() if not one.in_stored_order}
+    waiting = allocation.waiting(pairs, others)
+    if not waiting:
+        return []
+    return [f"{counted(waiting, 'chosen pair waits', 'chosen pairs wait')} in earlier designs, and may come late"]
 
 
 def _waiting_notes(options: AssignOptions, slots: Sequence[NewSlot], present: int) -> list[str]:
@@ -165,9 +188,27 @@ def _waiting_notes(options: AssignOptions, slots: Sequence[NewSlot], present: in
     return []
 
 
+def _known(session: AnnotationSession, design: Design, selections: Sequence[Selection]) -> int | None:
+    """The id of a design that was drawn in the same way and selected the same pairs; None if there is none."""
+    for one in session.designs.all():
+        if _same(one, design):
+            assert one.design_id is not None
+            # A judge who has graded more since draws other pairs with the same options.
+            if _same_pairs(session.designs.selections(one.design_id), selections):
+                return one.design_id
+    return None
+
+
 def _same(one: Design, other: Design) -> bool:
     def stored(design: Design) -> tuple[Any, ...]:
         strata = {name: [*values] for name, values in design.strata.items()}
         return (design.method, design.seed, design.frame_sha, design.frame_pairs, strata, dict(design.parameters))
 
     return stored(one) == stored(other)
+
+
+def _same_pairs(some: Sequence[Selection], others: Sequence[Selection]) -> bool:
+    inclusion = {(one.query_id, one.doc_id, one.stratum): one.inclusion for one in some}
+    return len(some) == len(others) and all(
+        isclose(inclusion.get((one.query_id, one.doc_id, one.stratum), -1.0), one.inclusion) for one in others
+    )

@@ -1,47 +1,68 @@
-"""Selects the pairs of a design from the pool: all, a random or stratified sample, or those of some queries."""
+"""Selects the pairs of a design from the pool: all, a random sample of pairs (with equal probabilities, stratified, or
+for a measure), those of random queries, or those of queries chosen by hand."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from quati_pool.annotation.presentation_order import query_places
 from quati_pool.annotation.sampling import (
     Sample,
+    query_counts,
+    random_query_order,
     sample_all,
+    sample_poisson,
     sample_queries,
     sample_random,
+    sample_random_queries,
     sample_stratified,
     stratum_names,
     systems_band,
 )
+from quati_pool.commands.annotate.assigning.measure_sampling import RankedPool
 from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.estimation.pair_measures import parse_pair_measure
+from quati_pool.estimation.pair_probabilities import UNIFORM
 from quati_pool.files.artifacts import unfinished
 from quati_pool.files.formats import data_suffix
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import quoted
 from quati_pool.files.queries import read_queries
 from quati_pool.files.runs import read_run
+from quati_pool.labels.base import PRECEDENCE
 from quati_pool.labels.qrels import nothing_graded
+from quati_pool.project.config import PeopleConfig
+from quati_pool.project.inputs import query_strata
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Int
 from quati_pool.registry import nearest
+from quati_pool.store.records import Method
+from quati_pool.text.pluralize import counted
 
 StratifiedBy = Literal["query", "grade", "systems"]
 STRATIFIED_BY: tuple[StratifiedBy, ...] = get_args(StratifiedBy)
 _RATE = re.compile(r"(0?\.[0-9]+|1\.0*|[0-9]+(?:\.[0-9]+)?%)\Z")
 # Pairs named in an error message.
 _NAMED = 3
+# Without so many labelled queries no estimate is given.
+_FEWEST_QUERIES = 8
 
 
 class PairSampling:
     """Draws the sample that the options describe from a session's pool. ``query_ids`` and ``doc_ids`` are the pool's,
-    in its order. ``sample`` fills ``parameters``, which the design records, and ``notes`` for the design's author."""
+    in its order.
+
+    ``sample`` fills ``parameters``, which the design records, and ``notes`` for the design's author; for random queries
+    also ``queries``, by stratum the number of queries in the pool and of those drawn; for designs that serve estimates
+    ``order``, the place of each query in the order in which everybody gets them, from 1.
+    """
 
     def __init__(self, session: AnnotationSession, options: AssignOptions, seed: int) -> None:
         self._session = session
@@ -51,23 +72,11 @@ class PairSampling:
         self.doc_ids: list[str] = session.pool_view.table["doc_id"].to_pylist()
         self.parameters: dict[str, Any] = {}
         self.notes: list[str] = []
+        self.queries: Mapping[str, tuple[int, int]] = {}
+        self.order: Mapping[str, int] | None = None
 
-    def check(self) -> None:
-        """Raises QuatiPoolError for options that contradict each other."""
-        options = self._options
-        ways = [options.everything, options.random is not None, options.stratified is not None,
-                options.queries is not None]  # fmt: skip
-        if sum(ways) != 1:
-            raise QuatiPoolError(
-                "choose the pairs in exactly one way: --all, --random, --stratified, --queries, --training or --gold"
-            )
-        if options.stratified is None and (options.by or options.judge):
-            raise QuatiPoolError("--by and --judge say how to stratify; ask for --stratified N")
-        if options.system is not None and options.queries is None:
-            raise QuatiPoolError("--system takes a run's first pairs of some queries; name these with --queries")
-
-    def sample(self) -> tuple[str, Sample]:
-        """The method's name and the sample. Raises QuatiPoolError if it cannot be drawn as requested."""
+    def sample(self) -> tuple[Method, Sample]:
+        """The method and the sample. Raises QuatiPoolError if it cannot be drawn as requested."""
         options = self._options
         if options.everything:
             return "all", sample_all(len(self.query_ids))
@@ -75,12 +84,16 @@ class PairSampling:
             return "random", self._random(options.random)
         if options.stratified is not None:
             return "stratified", self._stratified(options.stratified)
+        if options.random_queries is not None:
+            return "random-queries", self._random_queries(options.random_queries)
+        if options.pairs_for is not None:
+            return "active", self._for_measure(options.pairs_for)
         assert options.queries is not None
         return "queries", self._of_queries(options.queries)
 
     def _random(self, size: str) -> Sample:
-        if _RATE.match(size):
-            rate = float(size[:-1]) / 100 if size.endswith("%") else float(size)
+        rate = _share(size)
+        if rate is not None:
             self.parameters["rate"] = rate
             return sample_random(self.query_ids, self.doc_ids, self._seed, rate=rate)
         if not size.isascii() or not size.isdigit():
@@ -97,14 +110,84 @@ class PairSampling:
             elif name == "systems":
                 columns[name] = [systems_band(count) for count in self._session.pool_view.counts().tolist()]
             else:
-                columns[name] = self._grades(str(options.judge))
+                columns[name] = self._grades(str(options.judge), "they are strata of their own (grade=none)")
         self.parameters |= {"n": n, "by": list(columns), "minimum": options.minimum}
         return sample_stratified(
             self.query_ids, self.doc_ids, self._seed, stratum_names(columns), n, minimum=options.minimum
         )
 
-    def _grades(self, judge: str) -> list[int | None]:
-        """A judge's grade of each pair of the pool, None for pairs without one."""
+    def _random_queries(self, n: int) -> Sample:
+        column = self._options.strata
+        strata = None if column is None else self._query_strata(column)
+        sample = sample_random_queries(self.query_ids, self._seed, n, strata)
+        stratum_of = dict(zip(self.query_ids, sample.frame_names(), strict=True))
+        self.order = {query_id: place for place, query_id in enumerate(random_query_order(stratum_of, self._seed), 1)}
+        self.queries = query_counts(self.query_ids, sample)
+        counts = {name: [*both] for name, both in self.queries.items()}
+        self.parameters |= {"n": n, "strata": column, "query_counts": counts}
+        if n < min(_FEWEST_QUERIES, len(stratum_of)):
+            self.notes.append(
+                f"estimates need {_FEWEST_QUERIES} queries that people have graded: ask for more later, with the same "
+                "seed"
+            )
+        return sample
+
+    def _query_strata(self, column: str) -> list[str]:
+        """The stratum of each pair's query, by a column of the queries' file."""
+        values = query_strata(self._session.config, column)
+        missing = sum(not values.get(query_id) for query_id in self._session.pool_view.query_ids)
+        names = stratum_names({column: [values.get(query_id) or None for query_id in self.query_ids]})
+        if missing:
+            some = counted(missing, f"query has no {column} and forms", f"queries have no {column} and form")
+            self.notes.append(f"{some} a separate stratum")
+        return names
+
+    def _for_measure(self, name: str) -> Sample:
+        options = self._options
+        measure = parse_pair_measure(name)
+        judge = options.judge or self._usual_judge()
+        if judge is not None and options.judge is None:
+            self.notes.append(
+                f"the grades of {judge} say which pairs matter for the ideal ranking; --judge names another"
+            )
+        grades = None if judge is None else self._grades(judge, "they count as average ones of their query")
+        ranked = RankedPool(self._session, self.query_ids, self.doc_ids, grades)
+        expected, uniform = self._expected(), UNIFORM if options.uniform is None else options.uniform
+        inclusion = ranked.probabilities(measure, expected, uniform, options.important)
+        self.parameters |= {
+            "measure": name, "expected": expected, "uniform": uniform, "for": sorted(set(options.important)) or None,
+        }  # fmt: skip
+        self.order = query_places(self._seed, self.query_ids)
+        certain = int((inclusion == 1).sum())
+        self.notes += ranked.notes(measure)
+        self.notes.append(
+            f"inclusion probabilities go from {inclusion.min():.4f} to {inclusion.max():.4f}; "
+            f"{counted(certain, 'pair is', 'pairs are')} certain"
+        )
+        return sample_poisson(self.query_ids, self.doc_ids, self._seed, inclusion)
+
+    def _usual_judge(self) -> str | None:
+        """The first judge of pool.yaml that has graded a pair, language models before programs; None if none has."""
+        grading = self._session.grading
+        names = [name for name, judge in self._session.config.judges.items() if not isinstance(judge, PeopleConfig)]
+        readable, _ = grading.readable((), names)
+        for judge in sorted(readable, key=lambda judge: PRECEDENCE[judge.grader]):
+            if any(one.relevance is not None for chunk in grading.pairs() for one in judge.graded(chunk)):
+                return judge.name
+        return None
+
+    def _expected(self) -> float:
+        """How many pairs for a measure are drawn on average."""
+        options = self._options
+        if options.expect is not None:
+            return float(options.expect)
+        share = _share(str(options.rate))
+        if share is None or not 0 < share <= 1:
+            raise QuatiPoolError(f"--rate {options.rate} is no share of the pool; give one such as 0.1 or 10%")
+        return share * len(self.query_ids)
+
+    def _grades(self, judge: str, consequence: str) -> list[int | None]:
+        """A judge's grade of each pair of the pool, None for pairs without one, with the ``consequence`` as a note."""
         grading = self._session.grading
         labeler = grading.labeler(judge)
         by_pair = {
@@ -115,7 +198,7 @@ class PairSampling:
         if ungraded == len(grades):
             raise nothing_graded(judge, labeler.kind)
         if ungraded:
-            self.notes.append(f"{ungraded:,} pairs have no grade by {judge}: they are strata of their own (grade=none)")
+            self.notes.append(f"{ungraded:,} pairs have no grade by {judge}: {consequence}")
         self.parameters |= {"judge": judge, "judge_version": labeler.version}
         return grades
 
@@ -162,6 +245,13 @@ class PairSampling:
             )
         pairs = zip(self.query_ids, self.doc_ids, strict=True)
         return np.array([ranks.get(pair, 0) for pair in pairs], dtype=np.int64)
+
+
+def _share(text: str) -> float | None:
+    """The number of a rate such as 0.1 or 10%; None for any other text."""
+    if not _RATE.match(text):
+        return None
+    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
 
 
 def _stratified_by(options: AssignOptions) -> list[str]:

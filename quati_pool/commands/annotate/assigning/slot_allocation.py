@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -29,8 +29,11 @@ class SlotAllocation:
         for slot in all_slots(session.store, session.config.name):
             self._known[slot.query_id, slot.doc_id].append(slot)
 
-    def new_slots(self, pairs: Sequence[Ids]) -> list[NewSlot]:
+    def new_slots(self, pairs: Sequence[Ids], order: Mapping[str, int] | None = None) -> list[NewSlot]:
         """The slots that these pairs lack, by query_order, then doc_id, so that the pool's order has no effect.
+
+        ``order`` has the places of the queries in the order in which everybody gets them. If it is None, they come in
+        an order by the seed, of which people begin at different queries.
 
         Raises DesignError if the overlap or the load is below 1, or too few people are named.
         """
@@ -39,25 +42,34 @@ class SlotAllocation:
             raise DesignError(f"an overlap of {options.overlap} gives pairs to nobody; ask for at least 1")
         if options.load is not None and options.load < 1:
             raise DesignError(f"a load of {options.load} gives nobody anything; ask for at least 1")
-        order = query_places(self._seed, [query_id for query_id, _ in pairs])
+        rotated = order is None
+        if order is None:
+            order = query_places(self._seed, [query_id for query_id, _ in pairs])
         pairs = sorted(pairs, key=lambda pair: (order[pair[0]], pair[1]))
         holders = self._holders(pairs) if options.to else {pair: [None] * self._lacking(pair) for pair in pairs}
         turns = self._turns(holders)
-        first = {name: int(first_query(self._seed, name) * len(order)) for name in options.to}
+        queries = len(order)
+        first = {name: int(first_query(self._seed, name) * queries) if rotated else 0 for name in options.to}
+
+        def slot(pair: Ids, replicate: int, name: str | None) -> NewSlot:
+            place = order[pair[0]]
+            if name is None:
+                return NewSlot(*pair, replicate, place)
+            query_turn = (place - 1 - first[name]) % queries + 1
+            return NewSlot(*pair, replicate, place, name, query_turn, turns[name, *pair])
+
         return [
-            NewSlot(*pair, replicate, order[pair[0]])
-            if name is None
-            else NewSlot(
-                *pair,
-                replicate,
-                order[pair[0]],
-                name,
-                (order[pair[0]] - 1 - first[name]) % len(order) + 1,
-                turns[name, *pair],
-            )
+            slot(pair, replicate, name)
             for pair in pairs
             for replicate, name in enumerate(holders[pair], start=self._highest_replicate(pair) + 1)
         ]
+
+    def waiting(self, pairs: Sequence[Ids], designs: Collection[int]) -> int:
+        """How many of these pairs wait in open slots of these designs."""
+        return sum(
+            any(slot.state == "open" and slot.design_id in designs for slot in self._known.get(pair, ()))
+            for pair in pairs
+        )
 
     def _lacking(self, pair: Ids) -> int:
         live = sum(slot.state != "withdrawn" for slot in self._known.get(pair, ()))

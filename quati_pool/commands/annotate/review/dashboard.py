@@ -29,6 +29,7 @@ from quati_pool.commands.annotate.pool_view import PoolView
 from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs, peoples_pairs
 from quati_pool.commands.annotate.review.background import Background, Latest
 from quati_pool.commands.annotate.review.consistency import GoldResult, SelfAgreement, gold_results, self_agreement
+from quati_pool.commands.annotate.review.interval_width import IntervalWidth, interval_width
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
 from quati_pool.labels.base import NEVER_ASKED
@@ -106,6 +107,8 @@ class Dashboard:
     """The labelers with grades to export, people first."""
     repeats: tuple[SelfAgreement, ...]
     gold: tuple[GoldResult, ...]
+    width: IntervalWidth | None
+    """None if no random design drew queries or pairs."""
 
 
 def dashboard(
@@ -154,6 +157,7 @@ def compute(session: AnnotationSession) -> Dashboard:
         people = _people(session, pairs, slots)
         queries = _queries(session, pairs, slots)
         repeats, gold = self_agreement(session), gold_results(session, [one.name for one in people])
+        width = interval_width(session, pairs)
     poor = (poor_gold(one.name, one.n, one.equal, one.distance) for one in gold)
     findings = [*suspicious(_by_person(pairs)), *(one for one in poor if one is not None)]
     return Dashboard(
@@ -167,6 +171,7 @@ def compute(session: AnnotationSession) -> Dashboard:
         tuple(source.name for source in sources),
         repeats,
         gold,
+        width,
     )
 
 

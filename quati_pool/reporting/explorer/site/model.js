@@ -25,6 +25,11 @@
       data.grades.forEach((_, place) => (this.places[place.toString(36).charCodeAt(0)] = place));
     }
 
+    /** Whether the leaderboard under the labeler `by` rests on a judge alone, while people grade a sample. */
+    isAlone(by) {
+      return this.boards[by]?.alone ?? false;
+    }
+
     /** "-": no label; "!": asked without a grade; "?": hidden; otherwise there is a grade. */
     mark(labeler, pair) {
       return this.labels[labeler][pair] ?? "-";

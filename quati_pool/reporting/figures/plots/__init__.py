@@ -4,6 +4,7 @@ Each function returns a ``Drawing``, which can be rendered or embedded.
 """
 
 from quati_pool.reporting.figures.plots.drawing import MOST_SVG_MARKS, Drawing, Link, Place, embedding_format
+from quati_pool.reporting.figures.plots.estimate import estimates
 from quati_pool.reporting.figures.plots.funnel import funnel
 from quati_pool.reporting.figures.plots.lines import lines
 from quati_pool.reporting.figures.plots.matrices import MOST_NUMBERED, confusion_matrix, heat_map
@@ -18,6 +19,7 @@ __all__ = [
     "Place",
     "confusion_matrix",
     "embedding_format",
+    "estimates",
     "funnel",
     "heat_map",
     "intervals",

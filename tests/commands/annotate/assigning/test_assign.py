@@ -95,6 +95,17 @@ def test_the_same_command_twice_is_one_design_and_a_larger_sample_adds_only_what
     assert set(Counter((slot.query_id, slot.doc_id) for slot in there(config)).values()) == {2}
 
 
+def test_a_design_of_the_same_options_that_selected_other_pairs_is_another_one(alone: Path, tmp_path: Path) -> None:
+    assign(alone, AssignOptions(random="10"))
+    with AnnotationSession.open(alone) as session:
+        [design], selections = session.designs.all(), session.designs.selections(1)
+    other = collection(tmp_path / "other", pairs(4, 10))
+    with AnnotationSession.open(other) as session:
+        session.designs.create(design, selections[1:], [])
+    assert assign(other, AssignOptions(random="10")).design_id == 2
+    assert assign(other, AssignOptions(random="10")).known == 2
+
+
 def test_two_commands_at_once_make_one_design(config: Path) -> None:
     made: list[tuple[int | None, int | None]] = []
 
@@ -301,11 +312,13 @@ def test_queries_come_from_a_list_or_a_file_of_ids_or_of_queries(tmp_path: Path)
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no way": (
         {},
-        "choose the pairs in exactly one way: --all, --random, --stratified, --queries, --training or --gold",
+        "choose the pairs in exactly one way: --all, --random, --stratified, --queries, --random-queries, "
+        "--pairs-for, --training or --gold",
     ),
     "two ways": (
         {"everything": True, "random": "3"},
-        "choose the pairs in exactly one way: --all, --random, --stratified, --queries, --training or --gold",
+        "choose the pairs in exactly one way: --all, --random, --stratified, --queries, --random-queries, "
+        "--pairs-for, --training or --gold",
     ),
     "a rate above 1": ({"random": "1.5"}, "--random 1.5 is neither a number of pairs nor a rate; give 300, 0.1 or 10%"),
     "a negative number": (
@@ -334,7 +347,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a judge for nothing": (
         {"everything": True, "judge": "gold"},
-        "--by and --judge say how to stratify; ask for --stratified N",
+        "--judge says whose grades to draw by; ask for --stratified N or --pairs-for MEASURE",
+    ),
+    "strata for nothing": (
+        {"everything": True, "by": ("query",)},
+        "--by says how to stratify pairs; ask for --stratified N",
     ),
     "an unknown judge": ({"stratified": 9, "judge": "gold"}, "there is no labeler 'gold' in test; "),
     "no query": ({"queries": ()}, "--queries names no query; give ids separated by commas, or a file"),

@@ -95,6 +95,7 @@
         ? [{ heading: "Rank", number: true, sort: (row) => row.rank, cell: (row) => words.number(row.rank) }]
         : []),
       { heading: "System", short: true, cell: ({ system }) => html`<${SystemLink} ...${{ model, system, parameters }} />` },
+      ...(model.estimates ? [estimateColumn(model.estimates)] : []),
       ...(scored
         ? [
             {
@@ -141,6 +142,17 @@
     ];
   };
 
+  const estimateColumn = ({ measure, interval, systems }) => ({
+    heading: `Estimated ${measure}`,
+    title: `Under people’s grades, with the ${interval}`,
+    number: true,
+    sort: ({ system }) => systems[system]?.[0],
+    cell: ({ system }) => {
+      const found = systems[system];
+      return found ? `${words.decimals(found[0])} (${words.interval(...found.slice(1))})` : "–";
+    },
+  });
+
   const labelerRows = (model) =>
     model.labelers.map((_, labeler) => {
       const agreement = model.main === null || model.main === labeler ? null : model.agreementOf(labeler, model.main);
@@ -182,7 +194,8 @@
       ${" "}${words.counted(model.pairs, "pooled pair")}, ${words.counted(model.labelers.length, "labeler")}.
       ${best &&
       html` <${SystemLink} ...${{ model, system: best.system }} /> is first with a mean ${model.measures[0]} of
-        ${" "}${words.decimals(best.means[0]?.[0])} under <${LabelerLink} ...${{ model, labeler: by }} />.`}
+        ${" "}${words.decimals(best.means[0]?.[0])} under <${LabelerLink} ...${{ model, labeler: by }} />${model.isAlone(by) &&
+        "’s grades alone"}.`}
     </p>`;
   };
 
@@ -213,6 +226,12 @@
             onChoose=${(chosen) => explorer.go(route.changed({ by: model.labelers[chosen].name }))}
           />
         </p>`}
+        ${model.isAlone(by) &&
+        html`<p class="note">
+          Ranks and means are under the grades of <${Name} text=${model.labelers[by].name} /> alone, no estimates of
+          people’s.
+        </p>`}
+        ${model.estimates && html`<p class="note">${words.visible(model.estimates.statement)}</p>`}
         <${explorer.Table} caption="Scores and pairs by system" noun="system" columns=${boardColumns(model, by, alone)} rows=${systems} />
       </section>
       <section>

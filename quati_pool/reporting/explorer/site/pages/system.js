@@ -27,13 +27,26 @@
     const row = board.find((one) => one.system === system);
     return html`<p class="said">
       ${row &&
-      html`Rank ${row.rank} of ${board.length} under <${LabelerLink} ...${{ model, labeler: by }} />:
+      html`Rank ${row.rank} of ${board.length} under <${LabelerLink} ...${{ model, labeler: by }} />${model.isAlone(by) &&
+        "’s grades alone"}:
         ${" "}${row.means.map((mean, place) => meanShown(model.measures[place], mean, place === 0)).join(", ")}.
         ${row.letters?.length > 0 && ` ${row.letters.length > 1 ? "Groups" : "Group"} ${row.letters.join(", ")}.`}
         ${row.unjudged != null && ` Of its first ${FIRST} documents, ${words.percent(row.unjudged)} are unjudged.`}${" "}`}
       ${family && family !== name && html`It belongs to the family <${Name} text=${family} />. `}
       ${depth > 0 ? `Its first ${words.number(depth)} documents were pooled.` : "It did not contribute to the pool."}
     </p>`;
+  };
+
+  const Estimate = ({ model, system }) => {
+    const found = model.estimates?.systems[system];
+    if (!found) return null;
+    const { measure, interval, statement } = model.estimates;
+    return html`
+      <p class="said">
+        Estimated ${measure} under people’s grades: ${words.decimals(found[0])} (${interval} ${words.interval(...found.slice(1))}).
+      </p>
+      <p class="note">${words.visible(statement)}</p>
+    `;
   };
 
   const Alone = ({ model, by, system }) => {
@@ -152,6 +165,7 @@
     return html`
       <p class="kicker">System</p>
       <h1 tabindex="-1"><${Name} text=${model.systems[system].name} /></h1>
+      <${Estimate} ...${{ model, system }} />
       <${About} ...${{ model, by, system }} />
       <${Alone} ...${{ model, by, system }} />
       <section>

@@ -1,0 +1,157 @@
+"""What systems would score under people's grades, as a result to print, and as frames and figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quati_pool.api.frames import frame
+from quati_pool.api.results import Estimate, SavedResult, Saving, Views
+from quati_pool.errors import ConfigError
+from quati_pool.registry import nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from quati_pool.commands.estimates.estimate import EstimateReport
+    from quati_pool.estimation.results import Estimate as TypedEstimate
+    from quati_pool.estimation.results import Target
+
+_KEY = {"measure": "str", "target": "str"}
+
+
+class Estimates(SavedResult):
+    """Estimates of systems under people's grades: ``estimate``'s result.
+
+    Frames have one block of rows per measure and target; the first ones are those of the first measure.
+    """
+
+    result: EstimateReport
+
+    more = (
+        "Frames: systems, differences. What the estimates hold for: statement(). A figure: plot(). "
+        "All tables: to_latex(), save(folder)."
+    )
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures that were estimated."""
+        return tuple(dict.fromkeys(one.measure for one in self.result.estimates))
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The targets, each of which every measure is estimated for."""
+        return tuple(dict.fromkeys(one.target for one in self.result.estimates))
+
+    @property
+    def systems(self) -> pd.DataFrame:
+        """The systems, best first: measure, target, run_tag (str), estimate with the ends of its interval, low and
+        high, and standard_error; people_only, people_only_low and people_only_high, the same from people's grades
+        without the judge's; judge_only, the mean under the judge's grades, which is no estimate of people's;
+        effective_queries; lambda, and own_lambda of the system alone; lowest and highest, the estimates if all pairs
+        that people could not judge had the lowest or the highest grade (float64, NaN where undefined)."""
+        figures = (
+            "estimate", "low", "high", "standard_error", "people_only", "people_only_low", "people_only_high",
+            "judge_only", "effective_queries", "lambda", "own_lambda", "lowest", "highest",
+        )  # fmt: skip
+        rows: list[list[Any]] = [
+            [
+                one.measure, one.target, system.run_tag, system.estimate, system.low, system.high,
+                system.standard_error, system.people_only.estimate, system.people_only.low, system.people_only.high,
+                system.judge_only, system.effective_queries, system.judge_weight, system.own_weight,
+                *(system.bounds or (None, None)),
+            ]
+            for one in self.result.estimates
+            for system in one.systems
+        ]  # fmt: skip
+        return frame(rows, {**_KEY, "run_tag": "str", **dict.fromkeys(figures, "float64")})
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """Each two systems, or each system and the baseline (b): measure, target, a, b (str), estimate of a minus b
+        with its simultaneous interval, low and high, p, p_adjusted by Holm (float64, NaN where undefined), verdict
+        about a (str: better, worse, tie, inconclusive), needed (Int64: how many further queries or pairs, as drawn,
+        would decide; missing where none are needed or not even all would do), reason (str, empty where there is
+        none)."""
+        figures = dict.fromkeys(("estimate", "low", "high", "p", "p_adjusted"), "float64")
+        rows: list[list[Any]] = [
+            [
+                one.measure, one.target, two.a, two.b, two.estimate, two.low, two.high, two.p, two.p_adjusted,
+                two.verdict, two.needed, two.reason or "",
+            ]
+            for one in self.result.estimates
+            for two in one.differences
+        ]  # fmt: skip
+        columns = {**_KEY, "a": "str", "b": "str", **figures, "verdict": "str", "needed": "Int64", "reason": "str"}
+        return frame(rows, columns)
+
+    def statement(self, measure: str | None = None, target: Target | None = None) -> str:
+        """What an estimate holds for: the sentence to publish with it.
+
+        Args:
+            measure: One of ``measures``; the first by default.
+            target: One of ``targets``; the first by default.
+
+        Raises:
+            QuatiPoolError: If there is no such estimate.
+        """
+        return self.result.statement(self._estimate(measure, target))
+
+    def system(self, run_tag: str, measure: str | None = None, target: Target | None = None) -> Estimate:
+        """The estimate of a system.
+
+        Args:
+            run_tag: The system.
+            measure: One of ``measures``; the first by default.
+            target: One of ``targets``; the first by default.
+
+        Returns:
+            The estimate with its interval; ``n`` is the number of queries that people graded pairs of.
+
+        Raises:
+            QuatiPoolError: If there is no such system or estimate.
+        """
+        systems = {one.run_tag: one for one in self._estimate(measure, target).systems}
+        if run_tag not in systems:
+            raise ConfigError(f"there is no system {run_tag!r} here; {nearest(run_tag, systems)}")
+        found = systems[run_tag]
+        return Estimate(found.estimate, found.low, found.high, self.result.drawn.labelled)
+
+    def plot(self, measure: str | None = None, target: Target | None = None) -> Figure:
+        """The systems with their intervals as a matplotlib figure, which a notebook displays.
+
+        Args:
+            measure: One of ``measures``; the first by default.
+            target: One of ``targets``; the first by default.
+
+        Raises:
+            QuatiPoolError: If there is no such estimate.
+        """
+        from quati_pool.api.plots import displayed
+        from quati_pool.reporting.figures.estimate import picture
+
+        return displayed(picture(self.result, self._estimate(measure, target)).drawing)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The same as ``systems``."""
+        return self.systems
+
+    def _estimate(self, measure: str | None, target: Target | None) -> TypedEstimate:
+        for what, name, known in (("measure", measure, self.measures), ("target", target, self.targets)):
+            if name is not None and name not in known:
+                raise ConfigError(f"there is no {what} {name!r} here; {nearest(name, known)}")
+        return next(
+            one for one in self.result.estimates if measure in (None, one.measure) and target in (None, one.target)
+        )
+
+    def _saving(self) -> Saving:
+        from quati_pool.reporting.figures.estimate import write
+
+        return Saving(self.result.config, write)
+
+    def _views(self) -> Views:
+        from quati_pool.reporting.answers.estimate import answer
+        from quati_pool.reporting.json_data.estimate import as_data
+        from quati_pool.reporting.tables.estimate import tables
+
+        return Views(answer, tables, as_data)

@@ -1,0 +1,367 @@
+"""``quati-pool estimate --plan``: how much people have to grade for what estimates are to show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from quati_pool.commands.estimates.estimate import DEFAULT_MEASURE, EstimateReport, estimate, one_run_set
+from quati_pool.commands.estimates.frame_estimator import UNSURE_IDEAL, pair_frame
+from quati_pool.commands.estimates.settings import EstimateSettings, seed_of
+from quati_pool.commands.estimates.sources import chosen_judge, chosen_people, named_source
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame, judge_or_mean
+from quati_pool.estimation.pair_measures import PairMeasure, parse_pair_measure
+from quati_pool.estimation.planning import (
+    Detection,
+    Goal,
+    HalfWidth,
+    PlannedDesign,
+    Planner,
+    queries_by_residuals,
+)
+from quati_pool.estimation.query_regression import LEAST
+from quati_pool.estimation.results import Target
+from quati_pool.estimation.synthetic_grades import grades_by_correlation, grades_from_labels
+from quati_pool.evaluation.judged_runs import JudgedRuns
+from quati_pool.evaluation.measures import parse_measures
+from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
+from quati_pool.labels.graded_frame import GradedPairs, PeoplesGrades, graded_pairs, grades_by_pair, read_people
+from quati_pool.labels.sources import gather
+from quati_pool.project.cache_keys import refuse_outdated
+from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.project.events import Listener
+from quati_pool.project.runs import RunSet, workspace_runs
+from quati_pool.records import Int
+from quati_pool.registry import nearest
+from quati_pool.text.pluralize import counted
+
+if TYPE_CHECKING:
+    from quati_pool.labels.labelers import Grading
+
+CORRELATION = 0.6
+"""The correlation of people's and the judge's grades of pairs where nothing is known of it; GPT-4o's with NIST's on
+TREC DL 2021 is 0.66, that of Mistral 7B 0.47."""
+SECONDS_PER_LABEL = 30.0
+MINUTES_PER_QUERY = 2.0
+POWER = 0.8
+
+LEAST_LABELS = 100
+"""With fewer labels, or labels of fewer than 8 queries, plans are made as if there were none."""
+_TRUTHS = 6
+"""Sets of grades that designs are tried out on."""
+
+Source = Literal["seen", "given", "assumed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanSettings:
+    """What is planned.
+
+    ``estimate`` is what shall be estimated; of designs and samples it needs nothing but for measures that are planned
+    from an estimate. Either ``half_width`` or ``difference``, with ``power``, is the goal. ``correlation``, from 0 to
+    1, is that of people's and the judge's grades of pairs: people's labels are not used then. ``seconds_per_label``:
+    None takes the median of the labels in the workspace. ``minutes_per_query``: what reading into a query takes.
+    """
+
+    estimate: EstimateSettings = field(default_factory=EstimateSettings)
+    half_width: float | None = None
+    difference: float | None = None
+    power: float = POWER
+    correlation: float | None = None
+    seconds_per_label: float | None = None
+    minutes_per_query: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """What grading takes: seconds for each label and, besides, minutes for each query, and where these are from.
+    ``timed``: the labels whose times were seen."""
+
+    seconds_per_label: float
+    seconds_from: Source
+    minutes_per_query: float
+    minutes_from: Source
+    timed: int = 0
+
+    def hours(self, design: PlannedDesign) -> float:
+        """Hours of people's time."""
+        return design.labels * self.seconds_per_label / 3600 + design.queries * self.minutes_per_query / 60
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPlan:
+    """What one measure needs for one target. ``queries`` is None where there are fewer than 8, ``pairs`` for a measure
+    that drawn pairs cannot serve. ``comparisons`` share the level of significance; 0 without a goal for differences."""
+
+    measure: str
+    target: Target
+    queries: PlannedDesign | None
+    pairs: PlannedDesign | None
+    comparisons: int
+
+    @property
+    def designs(self) -> tuple[PlannedDesign, ...]:
+        return tuple(one for one in (self.queries, self.pairs) if one is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class PlanReport:
+    """The result of ``estimate --plan``: one plan for each measure and target.
+
+    ``queries``, ``pairs`` and ``systems`` count those of the pool and the runs. ``labels`` of ``labelled`` queries, by
+    ``people`` in words, are what was planned from; ``correlation`` is None then, else what was planned from instead.
+    ``correlation_from`` says whether it was given.
+    """
+
+    settings: PlanSettings
+    people: str | None
+    judge: str
+    judge_version: str | None
+    queries: int
+    pairs: int
+    systems: int
+    labels: int
+    labelled: int
+    correlation: float | None
+    correlation_from: Source
+    plans: tuple[LabelPlan, ...]
+    effort: Effort
+    seed: int
+    warnings: tuple[str, ...] = ()
+
+
+def plan_estimate(
+    config_path: Path,
+    settings: PlanSettings,
+    files: LabelFiles | None = None,
+    runs: Sequence[str] = (),
+    *,
+    pool: Path | None = None,
+    database: str | None = None,
+    listener: Listener | None = None,
+) -> PlanReport:
+    """Plans how much people have to grade to estimate the workspace's runs, or those of the ``runs`` options.
+
+    ``files`` are label files by name, to which people and judge of ``settings.estimate`` may refer; people may have
+    graded nothing yet. Raises QuatiPoolError if the judge has not, or for a measure that can only be planned later.
+    """
+    files, of = files or LabelFiles(), settings.estimate
+    people_in_file = of.people in files.files
+    needs_workspace = not (of.judge in files.files and runs and (of.people is None or people_in_file))
+    config = load_config(config_path) if needs_workspace else None
+    if config is None or people_in_file:
+        known = _of_files(config, of, files, pool)
+    else:
+        known = _of_workspace(config, of, files, pool, database)
+    if runs:
+        run_set = one_run_set(runs)
+    else:
+        assert config is not None
+        refuse_outdated(config)
+        run_set = workspace_runs(config)
+    if not (known.pairs.judge != NO_GRADE).any():
+        raise QuatiPoolError("the judge has graded none of these pairs; run: quati-pool judge")
+    (listener or Listener()).progress("plan", 0, 0)
+    planning = _Planning(known, run_set, settings, seed_of(of, config))
+    measures = parse_measures(of.measures or ([config.measures[0]] if config else [DEFAULT_MEASURE]))
+    plans: list[LabelPlan] = []
+    for measure in measures:
+        served = _pair_measure(measure)
+        if served is not None:
+            plans += planning.by_trial(served)
+            continue
+        if not planning.from_labels:
+            raise ConfigError(
+                f"{measure} is no sum over pairs, and can be planned only from {LEAST} or more whole queries that "
+                f"people have graded, without --correlation; before that, plan --measures {DEFAULT_MEASURE}"
+            )
+        wanted = replace(of, measures=[measure], targets=("these-queries", *of.targets))
+        report = estimate(config_path, wanted, files, runs, pool=pool, database=database)
+        plans += planning.by_residuals(report)
+    return PlanReport(
+        settings=settings,
+        people=known.people,
+        judge=known.judge.name,
+        judge_version=known.judge.version if known.judge.origin is None else None,
+        queries=len(known.pairs.query_ids),
+        pairs=len(known.pairs.query),
+        systems=len(planning.run_tags),
+        labels=planning.labels,
+        labelled=planning.labelled,
+        correlation=None if planning.from_labels else planning.correlation,
+        correlation_from="assumed" if settings.correlation is None else "given",
+        plans=tuple(plans),
+        effort=_effort(settings, known.seconds),
+        seed=planning.seed,
+        warnings=(*known.warnings, *run_set.warnings, *planning.warnings),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What is known before planning. ``people`` says in words whose grades there are, None without any; ``seconds`` are
+    the times of their labels."""
+
+    pairs: GradedPairs
+    people: str | None
+    judge: LabelSource
+    scale: list[int]
+    seconds: list[float]
+    warnings: tuple[str, ...]
+
+
+def _of_files(config: PoolConfig | None, settings: EstimateSettings, files: LabelFiles, pool: Path | None) -> _Known:
+    judge_in_file = settings.judge in files.files
+    names = [] if settings.judge is None or judge_in_file else [settings.judge]
+    gathered = gather(None if judge_in_file else config, names, files, pool=pool, any_grade=True)
+    judge = chosen_judge(gathered, settings)
+    people = named_source(gathered, settings.people) if settings.people else None
+    grades = PeoplesGrades((), grades_by_pair(people.qrels) if people else {})
+    return _known(gathered, graded_pairs(grades, judge.qrels), people.name if people else None, judge, [])
+
+
+def _of_workspace(
+    config: PoolConfig, settings: EstimateSettings, files: LabelFiles, pool: Path | None, database: str | None
+) -> _Known:
+    from quati_pool.labels.labelers import Grading
+    from quati_pool.store.database import Store
+
+    with Store.open(database or config.labels.url, config.folder) as store, store.snapshot():
+        names = [] if settings.judge is None or settings.judge in files.files else [settings.judge]
+        gathered = gather(config, names, files, pool=pool, store=store)
+        judge = chosen_judge(gathered, settings)
+        grading = Grading(config, store, pool, revealed=settings.revealed)
+        if settings.people is None and not grading.people():
+            pairs = [(one.query_id, one.doc_id) for chunk in grading.pairs() for one in chunk]
+            return _known(gathered, graded_pairs(PeoplesGrades(pairs, {}), judge.qrels), None, judge, [])
+        labeler, words = chosen_people(grading, settings)
+        pairs_of_pool = graded_pairs(read_people(grading, labeler), judge.qrels)
+        return _known(gathered, pairs_of_pool, words, judge, list(_seconds(grading)))
+
+
+def _known(
+    gathered: Gathered, pairs: GradedPairs, people: str | None, judge: LabelSource, seconds: list[float]
+) -> _Known:
+    grades = {*gathered.scale, *(grade for one in gathered.sources for grade in one.qrels.relevance.tolist())}
+    return _Known(pairs, people, judge, sorted(grades), seconds, tuple(gathered.warnings))
+
+
+def _seconds(grading: Grading) -> Iterator[float]:
+    """The active seconds of the latest labels of each person, as the app counts them."""
+    from quati_pool.commands.annotate.grading.pace import RECENT
+    from quati_pool.store.assessor_queries import last_labels
+
+    for person in grading.people():
+        for label in last_labels(grading.store, grading.config.name, person.name, RECENT):
+            spent = label.extra.get("active_seconds")
+            if isinstance(spent, (int, float)):
+                yield float(spent)
+
+
+def _effort(settings: PlanSettings, seen: Sequence[float]) -> Effort:
+    seconds: tuple[float, Source] = (SECONDS_PER_LABEL, "assumed")
+    if settings.seconds_per_label is not None:
+        seconds = (settings.seconds_per_label, "given")
+    elif seen:
+        seconds = (median(seen), "seen")
+    minutes = settings.minutes_per_query
+    return Effort(
+        seconds_per_label=seconds[0],
+        seconds_from=seconds[1],
+        minutes_per_query=MINUTES_PER_QUERY if minutes is None else minutes,
+        minutes_from="assumed" if minutes is None else "given",
+        timed=len(seen) if seconds[1] == "seen" else 0,
+    )
+
+
+def _pair_measure(name: str) -> PairMeasure | None:
+    try:
+        return parse_pair_measure(name)
+    except ConfigError:
+        return None
+
+
+class _Planning:
+    """Plans for measures of runs."""
+
+    def __init__(self, known: _Known, run_set: RunSet, settings: PlanSettings, seed: int) -> None:
+        self._known, self._settings, self.seed = known, settings, seed
+        pairs = known.pairs
+        qrels = pairs.qrels(judge_or_mean(pairs.query, len(pairs.query_ids), pairs.judge))
+        self._joined = JudgedRuns(run_set.answering(qrels), qrels)
+        self.run_tags = [run.run_tag for run in self._joined.runs]
+        self._compared = self._comparisons()
+        graded = pairs.people != NO_GRADE
+        self.labels, self.labelled = int(graded.sum()), len(np.unique(pairs.query[graded]))
+        self.correlation = CORRELATION if settings.correlation is None else settings.correlation
+
+    @property
+    def from_labels(self) -> bool:
+        enough = self.labels >= LEAST_LABELS and self.labelled >= LEAST
+        return enough and self._settings.correlation is None
+
+    @property
+    def warnings(self) -> list[str]:
+        if not self.labels or self.from_labels:
+            return []
+        found = f"{counted(self.labels, 'label', 'labels')} of {counted(self.labelled, 'query', 'queries')}"
+        if self._settings.correlation is not None:
+            return [f"{found} by people are not used, as --correlation is given"]
+        return [f"{found} by people are too few to plan from (at least {LEAST_LABELS}, of {LEAST} queries)"]
+
+    def by_trial(self, measure: PairMeasure) -> Iterator[LabelPlan]:
+        """The plans for each target, tried out on grades that people might give."""
+        frame = pair_frame(self._known.pairs, self._joined, measure.cutoff)
+        truths = [self._truth(frame, number) for number in range(_TRUTHS)]
+        for target in self._settings.estimate.targets:
+            planner = Planner(frame, measure, self._known.scale, truths, self._goal, target, self.seed)
+            queries = planner.queries() if frame.queries >= LEAST else None
+            yield self._plan(measure.name, target, queries, planner.pairs(UNSURE_IDEAL))
+
+    def by_residuals(self, report: EstimateReport) -> Iterator[LabelPlan]:
+        """The plans for each target, from estimates for these queries and for each target."""
+        these, *targets = report.estimates
+        for one in targets:
+            yield self._plan(one.measure, one.target, queries_by_residuals(these, one, report.drawn, self._goal), None)
+
+    def _truth(self, frame: PairFrame, number: int) -> Int:
+        generator = np.random.default_rng([self.seed, number])
+        if self.from_labels:
+            return grades_from_labels(frame, self._known.pairs.people, generator)
+        return grades_by_correlation(frame, self.correlation, generator)
+
+    def _plan(
+        self, measure: str, target: Target, queries: PlannedDesign | None, pairs: PlannedDesign | None
+    ) -> LabelPlan:
+        comparisons = len(self._goal.a) if isinstance(self._goal, Detection) else 0
+        return LabelPlan(measure, target, queries, pairs, comparisons)
+
+    @cached_property
+    def _goal(self) -> Goal:
+        settings = self._settings
+        level = settings.estimate.alpha / settings.estimate.looks
+        if settings.half_width is not None:
+            return HalfWidth(most=settings.half_width, level=level)
+        assert settings.difference is not None, "one of both is the goal"
+        a, b = self._compared
+        return Detection(most=settings.difference, power=settings.power, level=level, a=a, b=b)
+
+    def _comparisons(self) -> tuple[Int, Int]:
+        """The positions of the systems that are compared: all pairs, or each with the baseline."""
+        baseline, systems = self._settings.estimate.baseline, len(self.run_tags)
+        if baseline is not None and baseline not in self.run_tags:
+            raise ConfigError(f"--baseline {baseline}: no such run; {nearest(baseline, self.run_tags)}")
+        if self._settings.difference is not None and systems < 2:
+            raise ConfigError("--difference needs two systems, and there is one run; plan --half-width")
+        if baseline is None:
+            first, second = np.triu_indices(systems, k=1)
+            return first, second
+        others = np.delete(np.arange(systems), self.run_tags.index(baseline))
+        return others, np.full(len(others), self.run_tags.index(baseline))

@@ -1,0 +1,135 @@
+"""Whose grades are estimated, by which judge's, and what of the pool people graded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quati_pool.commands.estimates.settings import EstimateSettings
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.labels.base import PRECEDENCE
+from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
+from quati_pool.labels.graded_frame import (
+    GradedFrame,
+    PeoplesGrades,
+    frame_of_design,
+    frame_of_files,
+    read_people,
+)
+from quati_pool.labels.sources import gather
+from quati_pool.project.config import PoolConfig
+from quati_pool.registry import nearest
+
+if TYPE_CHECKING:
+    from quati_pool.labels.base import Labeler
+    from quati_pool.labels.labelers import Grading
+    from quati_pool.store.database import Store
+    from quati_pool.store.designs import Designs
+    from quati_pool.store.records import Design
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """Whose grades are estimated, in words, the judge, and the scale of both."""
+
+    gathered: Gathered
+    people: str
+    judge: LabelSource
+    scale: list[int]
+    warnings: tuple[str, ...]
+
+
+def graded(
+    config: PoolConfig | None,
+    settings: EstimateSettings,
+    files: LabelFiles,
+    pool: Path | None,
+    store: Store | None,
+    *,
+    of_files: bool,
+) -> tuple[GradedFrame, Sources]:
+    judge_in_file = settings.judge in files.files
+    names = [settings.judge] if settings.judge is not None and not judge_in_file else []
+    if of_files:
+        gathered = gather(None if judge_in_file else config, names, files, pool=pool, store=store, any_grade=True)
+        judge, source = chosen_judge(gathered, settings), named_source(gathered, str(settings.people))
+        return frame_of_files(source, judge.qrels, settings.sampled), _sources(gathered, source.name, judge)
+    if settings.sampled is not None:
+        raise ConfigError("--sampled says how a file's labels were chosen, and the workspace's designs are known")
+    assert config is not None
+    assert store is not None
+    from quati_pool.labels.labelers import Grading
+    from quati_pool.store.designs import Designs
+
+    gathered = gather(config, names, files, pool=pool, store=store)
+    judge = chosen_judge(gathered, settings)
+    grading = Grading(config, store, pool, revealed=settings.revealed)
+    designs = Designs(store, config.name)
+    labeler, words = chosen_people(grading, settings)
+    people = read_people(grading, labeler)
+    design = _design(designs, settings, people)
+    return frame_of_design(people, judge.qrels, design, designs), _sources(gathered, words, judge)
+
+
+def chosen_judge(gathered: Gathered, settings: EstimateSettings) -> LabelSource:
+    """The judge that was named, or the one with most grades, language models first; else a label file."""
+    if settings.judge is not None:
+        return named_source(gathered, settings.judge)
+    others = [one for one in gathered.sources if one.grader != "people" and one.name != settings.people]
+    if not others:
+        raise QuatiPoolError(
+            "no judge has graded the pool, and estimates build on its grades; run: quati-pool judge, or name a file "
+            "with --judge"
+        )
+    # Labelers that pool.yaml declares as judges come before label files, of which it is not known what they are.
+    return min(others, key=lambda one: (one.kind == "file", PRECEDENCE[one.grader], -len(one.qrels)))
+
+
+def named_source(gathered: Gathered, name: str) -> LabelSource:
+    found = next((one for one in gathered.sources if one.name == name), None)
+    if found is None:
+        raise ConfigError(f"there is no labeler {name!r} here; {nearest(name, [one.name for one in gathered.sources])}")
+    return found
+
+
+def _sources(gathered: Gathered, people: str, judge: LabelSource) -> Sources:
+    grades = {*gathered.scale, *(grade for one in gathered.sources for grade in one.qrels.relevance.tolist())}
+    sampled = any(one.qrels.sample is not None for one in gathered.sources)
+    # What gather says of sampled qrels is about measures that are not estimated.
+    return Sources(gathered, people, judge, sorted(grades), () if sampled else tuple(gathered.warnings))
+
+
+def chosen_people(grading: Grading, settings: EstimateSettings) -> tuple[Labeler, str]:
+    """The labeler whose grades are estimated, and what to call it."""
+    if settings.people is not None:
+        return grading.labeler(settings.people), settings.people
+    panel = grading.panel(settings.aggregate)
+    names = [member.name for member in panel.members]
+    if not names:
+        raise QuatiPoolError(
+            "no person has graded anything; draw pairs with quati-pool assign --random-queries N, and have them graded"
+        )
+    if len(names) == 1:
+        return panel, names[0]
+    return panel, f"{len(names)} people ({settings.aggregate} where several graded a pair, leads' decisions first)"
+
+
+def _design(designs: Designs, settings: EstimateSettings, people: PeoplesGrades) -> Design:
+    """The design that was named, or the latest random one of which people graded something."""
+    there = {one.design_id: one for one in designs.all()}
+    if settings.design is not None:
+        if settings.design not in there:
+            known = ", ".join(f"{number} ({one.method})" for number, one in there.items())
+            raise ConfigError(f"--design {settings.design}: there is no such design; there are: {known or 'none'}")
+        return there[settings.design]
+    # All pairs are no sample until all are graded, so that any other design comes before them.
+    latest = sorted(there.values(), key=lambda one: (one.method != "all", one.design_id or 0), reverse=True)
+    random = [one for one in latest if one.is_random]
+    if not random:
+        raise QuatiPoolError(
+            "no design drew pairs at random, so that people's grades say nothing about the others; "
+            "run: quati-pool assign --random-queries N, or --pairs-for nDCG@10 --expect N"
+        )
+    begun = (one for one in random if people.any_of(designs.selections(one.design_id or 0)))
+    return next(begun, random[0])

@@ -1,0 +1,1 @@
+"""``quati-pool replay``: tries out, where people graded everything, what would have come of fewer grades."""

@@ -1,0 +1,270 @@
+"""``quati-pool replay estimate``: tries out designs and estimates where people graded everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame
+from quati_pool.estimation.pair_measures import PairMeasure, parse_pair_measure
+from quati_pool.estimation.query_regression import LEAST
+from quati_pool.estimation.replay import Census, Replay, ReplayPlan, replay
+from quati_pool.estimation.results import TARGETS, Target
+from quati_pool.evaluation.judged_runs import JudgedRuns
+from quati_pool.evaluation.measures import parse_measures
+from quati_pool.evaluation.scores import score
+from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
+from quati_pool.labels.sources import gather, workspace_for
+from quati_pool.processes.local import LocalEngine
+from quati_pool.project.cache_keys import refuse_outdated
+from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.project.events import Listener
+from quati_pool.project.runs import RunSet, run_sets, workspace_runs
+from quati_pool.records import Int
+from quati_pool.registry import nearest
+from quati_pool.text.pluralize import counted
+
+_MEASURE = "nDCG@10"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplaySettings:
+    """What is replayed.
+
+    ``people`` and ``judge`` are names of labelers or of label files. ``queries``: how many are drawn whole; ``pairs``:
+    how many are expected to be drawn as pairs, None for as many as the queries have on average. ``systems``: the
+    run_tags of those that are estimated, all if empty. ``workers``: processes, None for one per core.
+    """
+
+    people: str
+    judge: str
+    measure: str = _MEASURE
+    queries: int = 15
+    pairs: int | None = None
+    draws: int = 1000
+    targets: Sequence[Target] = TARGETS
+    systems: Sequence[str] = ()
+    baseline: str | None = None
+    alpha: float = 0.05
+    delta: float = 0.02
+    seed: int | None = None
+    workers: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayReport:
+    """The result of ``replay_estimate``, over ``queries`` queries and ``pairs`` pairs. ``warnings`` are sentences about
+    the input."""
+
+    config: PoolConfig | None
+    people: LabelSource
+    judge: LabelSource
+    measure: str
+    run_tags: tuple[str, ...]
+    queries: int
+    pairs: int
+    replay: Replay
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def pairs_replayed(self) -> bool:
+        """Whether samples of pairs were drawn too."""
+        return any(one.method == "pairs" for one in self.replay.methods)
+
+
+def replay_estimate(
+    config_path: Path,
+    settings: ReplaySettings,
+    files: LabelFiles | None = None,
+    runs: Sequence[str] = (),
+    *,
+    pool: Path | None = None,
+    home: PoolConfig | None = None,
+    listener: Listener | None = None,
+) -> ReplayReport:
+    """Draws samples of people's grades many times, and estimates the workspace's runs, or those of the ``runs``
+    options, from each.
+
+    Raises QuatiPoolError where people lack a grade of a pair that the judge graded, for fewer than two systems, and
+    for more queries or pairs than there are.
+    """
+    files, listener = files or LabelFiles(), listener or Listener()
+    names = [name for name in (settings.people, settings.judge) if name not in files.files]
+    if settings.people == settings.judge:
+        raise ConfigError(f"--people and --judge are both {settings.judge}; name two labelers")
+    config = workspace_for(config_path, names, files)
+    gathered = gather(config, names, files, pool=pool, any_grade=True, home=home, nearby=config_path)
+    people, judge = _source(gathered, settings.people), _source(gathered, settings.judge)
+    config, run_set = _runs(config_path, config, runs, settings)
+    (measure,) = _measures(settings.measure)
+    grades, lacking = _judges_grades(people, judge)
+    joined = JudgedRuns(run_set.answering(people.qrels), people.qrels)
+    graded = census(joined, grades, _scale(gathered, people), measure)
+    plan = _plan(settings, graded, [run.run_tag for run in joined.runs], config or home)
+    with LocalEngine(settings.workers) as engine, listener.stage("replay estimate"):
+        found = replay(
+            graded, plan, engine, lambda done: listener.progress("replay estimate", done, plan.draws, unit="draws")
+        )
+    warnings = [*run_set.warnings, *gathered.warnings, *_remarks(judge, measure, lacking, graded)]
+    return ReplayReport(
+        config,
+        people,
+        judge,
+        measure,
+        tuple(run.run_tag for run in joined.runs),
+        len(graded.people),
+        len(graded.frame),
+        found,
+        tuple(dict.fromkeys(warnings)),
+    )
+
+
+def _source(gathered: Gathered, name: str) -> LabelSource:
+    """Raises QuatiPoolError if the labeler was left out, or has graded a sample only."""
+    found = next((source for source in gathered.sources if source.name == name), None)
+    if found is None:
+        why = gathered.problems.get(name, "has graded nothing")
+        raise QuatiPoolError(f"{name}: {why}; a replay needs people's grades and a judge's of all pairs")
+    if found.qrels.sample is not None:
+        raise QuatiPoolError(f"{name} is a sample of pairs; a replay needs the grades of all pairs")
+    return found
+
+
+def _runs(
+    config_path: Path, config: PoolConfig | None, options: Sequence[str], settings: ReplaySettings
+) -> tuple[PoolConfig | None, RunSet]:
+    """The runs of the options or of the workspace, those of ``settings.systems`` only, and the workspace that was
+    read."""
+    if options:
+        found = run_sets(options)
+        if len(found) > 1:
+            names = ", ".join(one.name for one in found)
+            raise ConfigError(f"--run names several sets of runs ({names}), and one is replayed at a time; name one")
+        (run_set,) = found
+    else:
+        if not config_path.exists():
+            raise ConfigError(f"there is no {config_path}; name runs with --run FILE, or a workspace with -c")
+        config = config or load_config(config_path)
+        refuse_outdated(config)
+        run_set = workspace_runs(config)
+    known = [run.run_tag for run in run_set.runs]
+    for option, name in [*(("--system", name) for name in settings.systems), ("--baseline", settings.baseline)]:
+        if name is not None and name not in known:
+            raise ConfigError(f"{option} {name}: no such run; {nearest(name, known)}")
+    kept = {*settings.systems, settings.baseline} if settings.systems else set(known)
+    if len(kept & set(known)) < 2:
+        raise ConfigError("a replay tells systems apart, and there is one; name two or more")
+    return config, replace(run_set, runs=[run for run in run_set.runs if run.run_tag in kept])
+
+
+def _measures(name: str) -> tuple[str, ...]:
+    found = parse_measures([name])
+    if len(found) > 1:
+        raise ConfigError(f"--measure {name}: one measure is replayed at a time; name one")
+    return found
+
+
+def _judges_grades(people: LabelSource, judge: LabelSource) -> tuple[Int, int]:
+    """The judge's grade of each pair that people graded, NO_GRADE without one, and the number of those without.
+
+    Raises QuatiPoolError if people lack a grade of a pair that the judge graded.
+    """
+    all_pairs, graded = people.qrels, judge.qrels
+    query = all_pairs.queries.encode(graded.queries.decode(graded.query))
+    doc = all_pairs.docs.encode(graded.docs.decode(graded.doc))
+    width = max(len(all_pairs.docs), 1)
+    theirs = all_pairs.query * width + all_pairs.doc
+    order = np.argsort(theirs)
+    place = np.searchsorted(theirs[order], query * width + doc)
+    row = order[np.minimum(place, len(order) - 1)] if len(order) else np.zeros(len(query), dtype=np.int64)
+    known = (query >= 0) & (doc >= 0)
+    known[known] = theirs[row[known]] == (query * width + doc)[known]
+    if not known.all():
+        raise _not_all(people, judge, known)
+    grades = np.full(len(all_pairs), NO_GRADE, dtype=np.int64)
+    grades[row] = graded.relevance
+    return grades, int((grades == NO_GRADE).sum())
+
+
+def _not_all(people: LabelSource, judge: LabelSource, known: np.ndarray) -> QuatiPoolError:
+    qrels, first = judge.qrels, np.flatnonzero(~known)[:1]
+    (query_id,), (doc_id,) = (
+        ids.decode(codes[first]).to_pylist() for ids, codes in ((qrels.queries, qrels.query), (qrels.docs, qrels.doc))
+    )
+    return QuatiPoolError(
+        f"{people.name} lacks {(~known).sum():,} of the {len(qrels):,} pairs that {judge.name} graded (first: query "
+        f"{query_id}, {doc_id}); a replay needs people's grades of all: give the judge's of queries that people graded "
+        "in full"
+    )
+
+
+def census(joined: JudgedRuns, grades: Int, scale: list[int], measure: str) -> Census:
+    """The runs of ``joined`` by ``measure`` under its qrels, people's on ``scale``, and under the judge's ``grades`` of
+    the same pairs, shape (pairs,), NO_GRADE where there is none."""
+    judged, pair_measure = joined.judged, _pair_measure(measure)
+    rows = joined.rows(pair_measure.cutoff if pair_measure else 1)
+    within = [one.judgement >= 0 for one in rows]
+    frame = PairFrame(
+        judged.query,
+        len(judged.query_ids),
+        grades,
+        len(joined.runs),
+        np.concatenate([one.judgement[kept] for one, kept in zip(rows, within, strict=True)]),
+        np.repeat(np.arange(len(rows)), [kept.sum() for kept in within]),
+        np.concatenate([one.rank[kept] for one, kept in zip(rows, within, strict=True)]),
+    )
+    by_judge = JudgedRuns(joined.runs, replace(joined.qrels, relevance=frame.judge_or_mean))
+    people, judge = (score(one, [measure]).of(measure).T for one in (joined, by_judge))
+    return Census(people, judge, frame, judged.relevance, scale, pair_measure)
+
+
+def _pair_measure(measure: str) -> PairMeasure | None:
+    """None for a measure that pairs cannot serve."""
+    try:
+        return parse_pair_measure(measure)
+    except ConfigError:
+        return None
+
+
+def _scale(gathered: Gathered, people: LabelSource) -> list[int]:
+    grades: set[int] = set(people.qrels.relevance.tolist())
+    if not any(grade > 0 for grade in grades):
+        raise QuatiPoolError(f"{people.name} found nothing relevant, so that there is nothing to estimate")
+    return sorted(grades | set(gathered.scale if gathered.declared else ()))
+
+
+def _plan(settings: ReplaySettings, census: Census, run_tags: Sequence[str], config: PoolConfig | None) -> ReplayPlan:
+    queries, pairs = len(census.people), len(census.frame)
+    if not LEAST <= settings.queries <= queries:
+        raise QuatiPoolError(
+            f"{counted(settings.queries, 'query', 'queries')} cannot be drawn from {queries:,}: give --queries from "
+            f"{LEAST}, the fewest that an interval needs, to {queries}"
+            if queries >= LEAST
+            else f"{counted(queries, 'query has', 'queries have')} grades, and an interval needs at least {LEAST}"
+        )
+    return ReplayPlan(
+        queries=settings.queries,
+        pairs=settings.queries * pairs / queries if settings.pairs is None else settings.pairs,
+        draws=settings.draws,
+        seed=settings.seed if settings.seed is not None else config.seed if config else 0,
+        targets=tuple(settings.targets),
+        baseline=None if settings.baseline is None else run_tags.index(settings.baseline),
+        alpha=settings.alpha,
+        delta=settings.delta,
+    )
+
+
+def _remarks(judge: LabelSource, measure: str, lacking: int, graded: Census) -> list[str]:
+    found = []
+    if lacking:
+        found.append(
+            f"{judge.name} has no grade of {lacking:,} of {len(graded.frame):,} pairs, which count with their query's "
+            "mean grade"
+        )
+    if graded.measure is None:
+        found.append(f"{measure} cannot be estimated from a sample of pairs, so that only whole queries are drawn")
+    return found

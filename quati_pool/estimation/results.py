@@ -1,0 +1,116 @@
+"""Estimates of what systems would score under people's grades, as values that are printed and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+Target = Literal["these-queries", "queries-like-these"]
+"""The mean over the collection's queries, or over the population that they were drawn from."""
+TARGETS: tuple[Target, ...] = get_args(Target)
+
+Verdict = Literal["better", "worse", "tie", "inconclusive"]
+
+Unit = Literal["queries", "pairs"]
+"""What was drawn at random: queries, each with all of its pairs of the pool, or single pairs."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An estimate with its 95 % confidence interval; both ends are None if that is undefined."""
+
+    estimate: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemEstimate:
+    """The estimate of one system, sorted by which systems are ranked.
+
+    ``people_only`` uses people's grades without the judge's, ``judge_only`` is the mean under the judge's alone.
+    ``judge_weight`` is λ, how much of the judge's differences between queries is taken over, pooled over systems, and
+    ``own_weight`` that of this system alone; both are None where pairs were drawn, whose grades are calibrated instead.
+    ``effective_queries``: how many queries people alone would have to grade for as narrow an interval. ``bounds``: the
+    lowest and the highest estimate if all pairs that people could not judge had the lowest or the highest grade; None
+    where these are few.
+    """
+
+    run_tag: str
+    estimate: float
+    low: float
+    high: float
+    standard_error: float
+    people_only: Figure
+    judge_only: float
+    judge_weight: float | None
+    own_weight: float | None
+    effective_queries: float | None
+    bounds: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """The estimate of ``a`` minus that of ``b``. The interval holds for all differences of a table at once (max-t);
+    ``p`` is two-sided, ``p_adjusted`` by Holm over them, None where undefined.
+
+    ``verdict`` is about ``a``: better or worse than ``b`` (p_adjusted at most alpha), a tie within ±delta, or
+    inconclusive, for which ``reason`` may say why and ``needed`` how many further queries or pairs (as drawn) would
+    decide with a power of 80 %; None where not even all would.
+    """
+
+    a: str
+    b: str
+    estimate: float
+    low: float
+    high: float
+    p: float | None
+    p_adjusted: float | None
+    verdict: Verdict
+    needed: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """One measure under people's grades, for one target.
+
+    ``systems``: the best first. ``differences``: all pairs of systems in this order, or each system minus the baseline;
+    ``critical`` is the quantile that their intervals use. ``degrees`` of freedom, None where quantiles are normal.
+    ``warnings`` are sentences about the estimates, such as that λ is at an end of its range.
+    """
+
+    measure: str
+    target: Target
+    systems: tuple[SystemEstimate, ...]
+    differences: tuple[Difference, ...]
+    critical: float | None
+    degrees: float | None
+    alpha: float
+    delta: float
+    looks: int
+    baseline: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """What people graded, and how it was drawn.
+
+    ``design`` names the design in words, such as "design 3 (random queries, seed 7)". ``queries`` and ``pairs`` are
+    those of the frame, ``labelled`` the queries with people's grades (the completed ones, if whole queries were drawn),
+    ``labels`` the pairs of the design that people graded, ``covered`` the pairs of the frame that the judge graded.
+    ``not_judged``: pairs that people were asked for and could not judge. ``left_out``: drawn queries that do not
+    count, by reason.
+    """
+
+    unit: Unit
+    design: str
+    queries: int
+    labelled: int
+    pairs: int
+    labels: int
+    covered: int
+    not_judged: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)

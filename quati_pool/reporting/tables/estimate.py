@@ -1,0 +1,193 @@
+"""The tables of ``estimate``, and its systems and differences as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from quati_pool.commands.estimates.estimate import EstimateReport
+from quati_pool.estimation.results import Difference, Estimate, Figure, SystemEstimate, Target
+from quati_pool.reporting.formats.tables import Cell, Column, Table, to_csv
+from quati_pool.text.pluralize import counted
+
+TARGETS: dict[Target, str] = {"these-queries": "these queries", "queries-like-these": "queries like these"}
+# The number of differences in a printed table; files contain all.
+SHOWN_DIFFERENCES = 30
+
+
+def tables(report: EstimateReport, differences: int | None = SHOWN_DIFFERENCES) -> list[Table]:
+    """All tables; those of differences have at most ``differences`` rows (None for all)."""
+    found = []
+    for estimate in report.estimates:
+        found.append(systems_table(report, estimate))
+        if estimate.differences:
+            found.append(differences_table(report, estimate, differences))
+    return [*found, _drawn(report)]
+
+
+def systems_table(report: EstimateReport, estimate: Estimate) -> Table:
+    """Each system's estimate with its interval, next to what people and judge alone give."""
+    target = TARGETS[estimate.target]
+    columns = [
+        Column("System"),
+        Column("For"),
+        Column(estimate.measure, 4),
+        Column(interval(estimate), 4),
+        Column("Standard error", 4, positive=True),
+        Column("People only", 4),
+        Column(f"People's {interval(estimate)}", 4),
+        Column("Judge alone", 4),
+        Column("Effective queries", 1),
+    ]
+    rows: list[list[Cell]] = [
+        [
+            one.run_tag,
+            target,
+            one.estimate,
+            (one.low, one.high),
+            one.standard_error,
+            one.people_only.estimate,
+            ends(one.people_only),
+            one.judge_only,
+            one.effective_queries,
+        ]
+        for one in estimate.systems
+    ]
+    notes = [
+        report.statement(estimate),
+        "People only: from people's grades without the judge's.",
+        judge_alone(report),
+        "Effective queries: how many people alone would have to grade for as narrow an interval.",
+    ]
+    if any(one.judge_weight is not None for one in estimate.systems):
+        columns += [Column("λ", 3), Column("Own λ", 3)]
+        rows = [[*row, one.judge_weight, one.own_weight] for row, one in zip(rows, estimate.systems, strict=True)]
+        notes.append(
+            "λ: how much of the judge's differences between queries is taken over, pooled over systems; own: of the "
+            "system alone."
+        )
+    if any(one.bounds for one in estimate.systems):
+        columns += [Column("Lowest", 4), Column("Highest", 4)]
+        rows = [[*row, *(one.bounds or (None, None))] for row, one in zip(rows, estimate.systems, strict=True)]
+        notes.append(
+            "Lowest and highest: the estimate if all pairs that people could not judge had the lowest or the highest "
+            "grade."
+        )
+    return Table(_title("Estimates of", report, estimate), columns, rows, " ".join([*notes, *estimate.warnings]))
+
+
+def judge_alone(report: EstimateReport) -> str:
+    """The note on figures of the judge alone."""
+    return f"Judge alone: under the grades of {report.judge}, which is no estimate of people's."
+
+
+def ends(figure: Figure) -> tuple[float, float] | None:
+    return None if figure.low is None or figure.high is None else (figure.low, figure.high)
+
+
+def differences_table(report: EstimateReport, estimate: Estimate, limit: int | None = None) -> Table:
+    """The differences between systems, the first ``limit`` of them, with verdicts and what would decide."""
+    target, found = TARGETS[estimate.target], estimate.differences
+    columns = [
+        Column("System"),
+        Column("and"),
+        Column("For"),
+        Column(f"Difference in {estimate.measure}", 4),
+        Column("Simultaneous interval", 4),
+        Column("p", 4, positive=True),
+        Column("p, Holm", 4, positive=True),
+        Column("Verdict"),
+        Column(f"Further {report.drawn.unit}"),
+    ]
+    rows: list[list[Cell]] = [
+        [one.a, one.b, target, one.estimate, (one.low, one.high), one.p, one.p_adjusted, one.verdict, one.needed]
+        for one in found[:limit]
+    ]
+    if any(one.reason for one in found[:limit]):
+        columns.append(Column("Why", prose=True))
+        rows = [[*row, one.reason or ""] for row, one in zip(rows, found, strict=False)]
+    return Table(_title("Differences in", report, estimate), columns, rows, _verdicts(report, estimate, limit))
+
+
+def _verdicts(report: EstimateReport, estimate: Estimate, limit: int | None) -> str:
+    family = counted(len(estimate.differences), "difference", "differences")
+    notes = [
+        report.statement(estimate),
+        "The verdict is about the first of two systems: better or worse "
+        f"(p by Holm over {family}, {significance(estimate)}), a tie within ±{estimate.delta:g}, or inconclusive.",
+        f"Simultaneous intervals hold for all {family} at once (max-t).",
+    ]
+    if any(one.verdict == "inconclusive" for one in estimate.differences):
+        notes.append(
+            f"Further {report.drawn.unit}: how many more would decide an inconclusive difference with a power of 80 %; "
+            "a dash there: not even all would."
+        )
+    if limit is not None and len(estimate.differences) > limit:
+        notes.append(f"The first {limit:,}; the files hold all.")
+    return " ".join(notes)
+
+
+def significance(estimate: Estimate) -> str:
+    """The level of significance, and how many looks share it."""
+    alpha = f"alpha {estimate.alpha:g}"
+    return f"{alpha} shared by {estimate.looks:,} looks" if estimate.looks > 1 else alpha
+
+
+def interval(estimate: Estimate) -> str:
+    """``95 % interval``: the name of an estimate's intervals; of several looks, each has its share of alpha."""
+    return f"{100 * (1 - estimate.alpha / estimate.looks):.3g} % interval"
+
+
+def _title(what: str, report: EstimateReport, estimate: Estimate) -> str:
+    return f"{what} {estimate.measure} under the grades of {report.people}, for {report.population(estimate)}"
+
+
+def _drawn(report: EstimateReport) -> Table:
+    drawn = report.drawn
+    counts = {
+        "Queries": drawn.queries,
+        "Queries with people's grades": drawn.labelled,
+        "Pairs": drawn.pairs,
+        "Pairs that people graded": drawn.labels,
+        "Pairs that the judge graded": drawn.covered,
+        "Pairs that people could not judge": drawn.not_judged,
+        **{f"Left out: queries {reason}": count for reason, count in drawn.left_out.items() if count},
+    }
+    note = f"Drawn at random: {drawn.unit}. People: {report.people}. Judge: {_judge(report)}."
+    return Table(f"What was drawn: {drawn.design}", [Column("What"), Column("Number")], [*counts.items()], note)
+
+
+def _judge(report: EstimateReport) -> str:
+    return f"{report.judge}, version {report.judge_version}" if report.judge_version else report.judge
+
+
+def systems_csv(report: EstimateReport) -> str:
+    """CSV with one row for each measure, target and system."""
+    heading = "measure target run_tag estimate low high standard_error people_only people_only_low people_only_high"
+    heading += " judge_only effective_queries lambda own_lambda lowest highest"
+    return _csv(heading, [[*_key(one), *_values(system)] for one in report.estimates for system in one.systems])
+
+
+def differences_csv(report: EstimateReport) -> str:
+    """CSV with one row for each measure, target and difference."""
+    heading = f"measure target a b estimate low high p p_adjusted verdict {report.drawn.unit}_needed reason"
+    return _csv(heading, [[*_key(one), *_differences(two)] for one in report.estimates for two in one.differences])
+
+
+def _key(estimate: Estimate) -> tuple[str, str]:
+    return estimate.measure, estimate.target
+
+
+def _values(one: SystemEstimate) -> list[Cell]:
+    people = one.people_only
+    return [
+        one.run_tag, one.estimate, one.low, one.high, one.standard_error, people.estimate, people.low, people.high,
+        one.judge_only, one.effective_queries, one.judge_weight, one.own_weight, *(one.bounds or (None, None)),
+    ]  # fmt: skip
+
+
+def _differences(one: Difference) -> list[Cell]:
+    return [one.a, one.b, one.estimate, one.low, one.high, one.p, one.p_adjusted, one.verdict, one.needed, one.reason]
+
+
+def _csv(heading: str, rows: Sequence[Sequence[Cell]]) -> str:
+    return to_csv(Table("", [Column(name) for name in heading.split()], rows))

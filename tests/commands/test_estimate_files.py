@@ -1,0 +1,209 @@
+"""``quati-pool estimate`` from files alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import ir_measures
+import numpy as np
+import pytest
+
+from quati_pool.commands.estimates.estimate import EstimateReport, estimate
+from quati_pool.commands.estimates.settings import EstimateSettings
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.labels.gathered import LabelFiles
+from quati_pool.project.config import LabelFileConfig
+
+QUERIES, DOCS, SYSTEMS = 20, 25, 4
+
+
+@dataclass
+class Files:
+    """Runs, people's grades of all pairs, and a judge's, which is generous; ``write`` writes some of people's."""
+
+    folder: Path
+    people: dict[tuple[str, str], int]
+    runs: Path
+    judge: Path
+
+    def write(self, queries: Iterable[str], without: Iterable[tuple[str, str]] = ()) -> Path:
+        wanted, left_out = set(queries), set(without)
+        path = self.folder / "people.qrels"
+        rows = [
+            f"{query_id} 0 {doc_id} {grade}\n"
+            for (query_id, doc_id), grade in self.people.items()
+            if query_id in wanted and (query_id, doc_id) not in left_out
+        ]
+        path.write_text("".join(rows))
+        return path
+
+    def estimate(self, people: Path, **settings: object) -> EstimateReport:
+        given = {"people": LabelFileConfig(path=str(people)), "llm": LabelFileConfig(path=str(self.judge))}
+        wanted = replace(EstimateSettings(people="people", judge="llm", sampled="queries"), **settings)  # type: ignore[arg-type]
+        return estimate(self.folder / "pool.yaml", wanted, LabelFiles(given), [str(self.runs)])
+
+    def true_means(self, measure: str) -> dict[str, float]:
+        """The means under all of people's grades, by ir_measures."""
+        qrels = [ir_measures.Qrel(*pair, grade) for pair, grade in self.people.items()]
+        found = {}
+        for number in range(SYSTEMS):
+            rows = [line.split() for line in self.runs.read_text().splitlines() if line.endswith(f"s{number}")]
+            run = [ir_measures.ScoredDoc(row[0], row[2], float(row[4])) for row in rows]
+            wanted = ir_measures.parse_measure(measure)
+            found[f"s{number}"] = ir_measures.calc_aggregate([wanted], qrels, run)[wanted]
+        return found
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    generator = np.random.default_rng(4)
+    people: dict[tuple[str, str], int] = {}
+    judge, runs = [], []
+    for query in range(QUERIES):
+        grades = generator.choice(4, size=DOCS, p=[0.5, 0.2, 0.2, 0.1])
+        generous = np.minimum(grades + (generator.random(DOCS) < 0.4), 3)
+        for doc in range(DOCS):
+            people[f"q{query:02}", f"d{doc}"] = int(grades[doc])
+            judge.append(f"q{query:02} 0 d{doc} {generous[doc]}\n")
+        for system in range(SYSTEMS):
+            order = np.argsort(-(grades + generator.normal(0, 0.5 + system, DOCS)))
+            runs += [f"q{query:02} Q0 d{doc} {at} {DOCS - at} s{system}\n" for at, doc in enumerate(order.tolist(), 1)]
+    (tmp_path / "runs.txt").write_text("".join(runs))
+    (tmp_path / "judge.qrels").write_text("".join(judge))
+    return Files(tmp_path, people, tmp_path / "runs.txt", tmp_path / "judge.qrels")
+
+
+def queries(n: int) -> list[str]:
+    return [f"q{query:02}" for query in range(n)]
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "AP(rel=2)", "P(rel=2)@5"])
+def test_a_census_gives_peoples_means_without_an_interval(files: Files, measure: str) -> None:
+    report = files.estimate(files.write(queries(QUERIES)), measures=[measure])
+    (found,) = report.estimates
+    true = files.true_means(measure)
+    for system in found.systems:
+        assert system.estimate == pytest.approx(true[system.run_tag], abs=1e-12)
+        assert system.high - system.low == pytest.approx(0, abs=1e-9)
+    assert [one.run_tag for one in found.systems] == sorted(true, key=lambda tag: -true[tag])
+
+
+def test_whole_queries(files: Files) -> None:
+    report = files.estimate(files.write(queries(10)), targets=("these-queries", "queries-like-these"))
+    these, like_these = report.estimates
+    assert (report.drawn.unit, report.drawn.queries, report.drawn.labelled) == ("queries", QUERIES, 10)
+    assert (report.drawn.pairs, report.drawn.labels, report.drawn.covered) == (QUERIES * DOCS, 10 * DOCS, 500)
+    true = files.true_means("nDCG@10")
+    for one, other in zip(these.systems, like_these.systems, strict=True):
+        assert one.low < true[one.run_tag] < one.high
+        assert one.judge_only != pytest.approx(true[one.run_tag])
+        assert other.high - other.low > one.high - one.low
+    # The judge narrows the intervals taken together; one λ need not suit each system.
+    widths = [(one.high - one.low) / (one.people_only.high - one.people_only.low) for one in these.systems]  # type: ignore[operator]
+    assert np.mean(widths[1:]) < 1
+    said = report.statement(these)
+    assert "for these 20 queries" in said
+    assert "10 queries (250 pairs) drawn at random" in said
+    assert "6 comparisons, Holm" in said
+    assert "judge llm used as covariate, never as truth" in said
+
+
+def test_the_order_of_rows_changes_nothing(files: Files) -> None:
+    path = files.write(queries(10))
+    first = files.estimate(path).estimates
+    for file in (path, files.judge, files.runs):
+        file.write_text("".join(sorted(file.read_text().splitlines(keepends=True), key=lambda row: row[::-1])))
+    assert files.estimate(path).estimates == first
+
+
+def test_systems_with_one_ranking_tie(files: Files) -> None:
+    rows = files.runs.read_text().splitlines(keepends=True)
+    files.runs.write_text("".join([*rows, *(row.replace("s0\n", "twin\n") for row in rows if row.endswith("s0\n"))]))
+    (found,) = files.estimate(files.write(queries(10))).estimates
+    (twins,) = [one for one in found.differences if {one.a, one.b} == {"s0", "twin"}]
+    assert (twins.estimate, twins.low, twins.high, twins.verdict) == (0, 0, 0, "tie")
+    assert twins.reason == "both rank the pool's documents alike"
+
+
+def test_several_looks_widen_intervals(files: Files) -> None:
+    path = files.write(queries(10))
+    (one,), (two,) = files.estimate(path).estimates, files.estimate(path, looks=5).estimates
+    assert two.systems[0].high - two.systems[0].low > one.systems[0].high - one.systems[0].low
+
+
+def test_a_file_does_not_say_how_it_was_drawn(files: Files) -> None:
+    with pytest.raises(QuatiPoolError, match=r"people does not say how its queries or pairs were chosen.*--sampled"):
+        files.estimate(files.write(queries(10)), sampled=None)
+
+
+def test_fewer_than_eight_queries(files: Files) -> None:
+    with pytest.raises(QuatiPoolError, match="7 queries are graded in full, and an interval needs at least 8"):
+        files.estimate(files.write(queries(7)))
+
+
+def test_a_query_that_is_not_graded_in_full(files: Files) -> None:
+    path = files.write(queries(10), without=[("q03", "d5"), ("q03", "d6"), ("q07", "d1")])
+    with pytest.raises(QuatiPoolError, match="query 'q03' has no grade by people for 2 of its 25 pairs, and 1 other"):
+        files.estimate(path)
+
+
+def test_pairs_that_the_judge_lacks_take_the_mean_of_their_query(files: Files) -> None:
+    rows = files.judge.read_text().splitlines(keepends=True)
+    files.judge.write_text("".join(row for row in rows if not row.startswith("q01 0 d3 ")))
+    report = files.estimate(files.write(queries(10)))
+    assert report.drawn.covered == QUERIES * DOCS - 1
+    assert len(report.estimates[0].systems) == SYSTEMS
+
+
+def test_an_unknown_baseline(files: Files) -> None:
+    with pytest.raises(ConfigError, match="--baseline s9: no such run; there are: s0"):
+        files.estimate(files.write(queries(10)), baseline="s9")
+
+
+class TestPairs:
+    def drawn(self, files: Files, share: float) -> Path:
+        generator = np.random.default_rng(1)
+        path = files.folder / "people.prels"
+        rows = [
+            f"{query_id} {doc_id} {grade} 1 {share}\n"
+            for (query_id, doc_id), grade in files.people.items()
+            if generator.random() < share
+        ]
+        path.write_text("".join(rows))
+        return path
+
+    def test_of_prels(self, files: Files) -> None:
+        report = files.estimate(self.drawn(files, 0.6), sampled=None, measures=["nDCG@10", "DCG@10", "P(rel=2)@5"])
+        assert report.drawn.unit == "pairs"
+        assert [one.measure for one in report.estimates] == ["nDCG@10", "DCG@10", "P(rel=2)@5"]
+        true = files.true_means("nDCG@10")
+        for system in report.estimates[0].systems:
+            # Four standard errors: these are single draws.
+            assert abs(system.estimate - true[system.run_tag]) < 4 * system.standard_error
+            assert system.judge_weight is None
+        # The judge's grades rise with people's, and the highest possible DCG@10 is 3 · 4.54.
+        assert report.estimates[1].delta == pytest.approx(0.02 * 3 * sum(1 / np.log2(np.arange(2, 12))))
+        assert "pairs of 20 queries drawn at random" in report.statement(report.estimates[0])
+
+    def test_all_pairs_are_a_census(self, files: Files) -> None:
+        report = files.estimate(files.write(queries(QUERIES)), sampled="pairs")
+        true = files.true_means("nDCG@10")
+        for system in report.estimates[0].systems:
+            assert system.estimate == pytest.approx(true[system.run_tag], abs=1e-12)
+            assert system.high == pytest.approx(system.low, abs=1e-9)
+
+    def test_measures_that_need_whole_queries(self, files: Files) -> None:
+        with pytest.raises(ConfigError, match=r"'AP\(rel=2\)' cannot be estimated from a sample.*--random-queries"):
+            files.estimate(self.drawn(files, 0.5), sampled=None, measures=["AP(rel=2)"])
+
+    def test_too_few_pairs_for_the_ideal_ranking(self, files: Files) -> None:
+        path = self.drawn(files, 0.03)
+        with pytest.raises(QuatiPoolError, match=r"pairs are too few for nDCG@10.*ask for --measures DCG@10"):
+            files.estimate(path, sampled=None)
+        assert files.estimate(path, sampled=None, measures=["DCG@10"]).estimates
+
+    def test_prels_are_no_whole_queries(self, files: Files) -> None:
+        with pytest.raises(QuatiPoolError, match=r"people is a sample of pairs.*leave out --sampled"):
+            files.estimate(self.drawn(files, 0.5))

@@ -1,0 +1,197 @@
+"""``estimate`` in a workspace: which of people's labels count, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quati_pool.commands.annotate.assigning.assign import assign
+from quati_pool.commands.annotate.assigning.options import AssignOptions
+from quati_pool.commands.build import build
+from quati_pool.commands.estimates.estimate import EstimateReport, estimate
+from quati_pool.commands.estimates.settings import EstimateSettings
+from quati_pool.commands.evaluate import Settings, evaluate
+from quati_pool.errors import QuatiPoolError
+from quati_pool.estimation.results import SystemEstimate
+from quati_pool.project.events import Listener
+from tests.cli.conftest import Cli, cli
+from tests.commands.annotate.people_at_work import collection, pairs
+from tests.estimated_workspace import GRADED, JUDGE, QUERIES, Pair, draw, grade, judged_workspace, label, relevance
+
+__all__ = ["cli"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace that nobody but the judge has graded; not to be changed."""
+    return judged_workspace(tmp_path_factory.mktemp("judged") / "workspace").parent
+
+
+@pytest.fixture
+def config(made: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(made, tmp_path / "workspace")) / "pool.yaml"
+
+
+def by_tag(report: EstimateReport) -> dict[str, SystemEstimate]:
+    return {one.run_tag: one for one in report.estimates[0].systems}
+
+
+def people_means(report: EstimateReport) -> list[float]:
+    return [one.people_only.estimate for one in by_tag(report).values()]
+
+
+def test_estimates_of_the_completed_queries(finished_estimates: Path) -> None:
+    config = finished_estimates / "pool.yaml"
+    report = estimate(config, EstimateSettings())
+    [found] = report.estimates
+    drawn = report.drawn
+    assert (found.measure, found.target, report.judge, report.people) == ("nDCG@5", "these-queries", JUDGE, "ana")
+    assert (drawn.unit, drawn.queries, drawn.labelled, drawn.design) == (
+        "queries", QUERIES, GRADED, "design 1 (random queries, seed 0)",
+    )  # fmt: skip
+    assert drawn.covered == drawn.pairs > drawn.labels
+    assert dict(drawn.left_out) == {"not graded in full": 2, "graded ahead of the random order": 0}
+    # People's part is what evaluate computes from the same grades, and the judge's what it does from all of them.
+    for name, values in (
+        ("ana", {tag: one.people_only.estimate for tag, one in by_tag(report).items()}),
+        (JUDGE, {tag: one.judge_only for tag, one in by_tag(report).items()}),
+    ):
+        [board] = evaluate(config, [name], settings=Settings(draws=0)).conditions
+        assert {row.run_tag: row.measures["nDCG@5"].mean for row in board.board.rows} == pytest.approx(values)
+    assert all(one.low < one.estimate < one.high for one in found.systems)
+    assert len(found.differences) == 6
+
+
+def test_the_census_is_what_people_grade_on_average_without_an_interval(config: Path) -> None:
+    draw(config, QUERIES)
+    grade(config, queries=QUERIES)
+    report = estimate(config, EstimateSettings())
+    assert report.drawn.labelled == QUERIES
+    [board] = evaluate(config, ["ana"], settings=Settings(draws=0)).conditions
+    means = {row.run_tag: row.measures["nDCG@5"].mean for row in board.board.rows}
+    assert {tag: one.estimate for tag, one in by_tag(report).items()} == pytest.approx(means)
+    for one in by_tag(report).values():
+        assert (one.low, one.high) == pytest.approx((one.estimate, one.estimate))
+
+
+def test_queries_graded_ahead_of_the_random_order_are_left_out(config: Path) -> None:
+    order = draw(config, 12)
+    label(config, "ana", queries=order[:8])
+    before = estimate(config, EstimateSettings())
+    label(config, "ana", queries=order[9:11])
+    report = estimate(config, EstimateSettings())
+    assert dict(report.drawn.left_out) == {
+        "not graded in full": 2, "graded ahead of the random order": 2,
+    }  # fmt: skip
+    assert by_tag(report) == by_tag(before)
+    label(config, "ana", queries=order[8:9])
+    assert estimate(config, EstimateSettings()).drawn.labelled == 11
+
+
+def test_queries_that_were_not_drawn_do_not_count(config: Path) -> None:
+    order = draw(config, 9)
+    label(config, "ana", queries=order)
+    before = estimate(config, EstimateSettings())
+    label(config, "ana")
+    after = estimate(config, EstimateSettings())
+    assert after.drawn == before.drawn
+    assert by_tag(after) == by_tag(before)
+
+
+@pytest.mark.parametrize("count", [0, 7])
+def test_fewer_than_8_completed_queries_are_refused(config: Path, count: int) -> None:
+    order = draw(config, 9)
+    label(config, "ana", queries=order[:count] or order[1:2])
+    with pytest.raises(QuatiPoolError, match=rf"^{count} .*queries.* an interval needs at least 8") as refused:
+        estimate(config, EstimateSettings())
+    assert "\n" not in str(refused.value)
+
+
+def test_without_a_random_design_labels_say_nothing_about_the_others(config: Path, cli: Cli) -> None:
+    label(config, "ana")
+    with pytest.raises(QuatiPoolError, match="no design drew pairs at random"):
+        estimate(config, EstimateSettings())
+    assign(config, AssignOptions(queries=["q00", "q01"]))
+    with pytest.raises(QuatiPoolError, match="no design drew pairs at random"):
+        estimate(config, EstimateSettings())
+    with pytest.raises(QuatiPoolError, match=r"design 1 \(queries\) was chosen, not drawn at random"):
+        estimate(config, EstimateSettings(design=1))
+    refused = cli("estimate", "-c", str(config))
+    assert (refused.status, refused.out) == (1, "")
+    assert refused.err.startswith("quati-pool: no design drew pairs at random")
+
+
+def test_pairs_that_cannot_be_judged_complete_a_query_and_above_5_percent_show_bounds(config: Path) -> None:
+    order = draw(config, 9)
+
+    def unsure(every: int) -> tuple[EstimateReport, int]:
+        """Of each ``every`` relevant pairs, one cannot be judged."""
+        seen: list[Pair] = []
+
+        def found(pair: Pair) -> int | None:
+            seen.extend([pair] if relevance(pair) else [])
+            return None if relevance(pair) and len(seen) % every == 0 else relevance(pair)
+
+        label(config, "ana", found, order)
+        return estimate(config, EstimateSettings()), len(seen) // every
+
+    few, number = unsure(20)
+    assert 0 < number == few.drawn.not_judged
+    assert few.drawn.labelled == 9
+    assert all(one.bounds is None for one in by_tag(few).values())
+    many, number = unsure(5)
+    assert many.drawn.not_judged == number > 0.05 * many.drawn.labels
+    for one in by_tag(many).values():
+        assert one.bounds is not None
+        assert one.bounds[0] <= one.estimate <= one.bounds[1]
+        assert one.bounds[0] < one.bounds[1]
+
+
+def test_several_people_count_by_majority_or_mean_or_one_of_them_alone(config: Path) -> None:
+    order = draw(config, 9)
+    for name in ("ana", "bia"):
+        label(config, name, queries=order)
+    alone = estimate(config, EstimateSettings())
+    # The third always disagrees.
+    label(config, "caio", lambda pair: 3 - relevance(pair), order)
+    majority = estimate(config, EstimateSettings())
+    assert majority.people == "3 people (majority where several graded a pair, leads' decisions first)"
+    assert people_means(majority) == people_means(alone)
+    assert "under the grades of 3 people (majority" in majority.statement(majority.estimates[0])
+    mean = estimate(config, EstimateSettings(aggregate="mean"))
+    caio = estimate(config, EstimateSettings(people="caio"))
+    assert caio.people == "caio"
+    assert not np.allclose(people_means(mean), people_means(majority))
+    assert not np.allclose(people_means(caio), people_means(majority))
+
+
+def test_the_pool_must_be_the_one_that_was_drawn_from(config: Path) -> None:
+    order = draw(config, 9)
+    label(config, "ana", queries=order)
+    shallow = config.read_text("utf-8").replace("depth: 5\n", "depth: 3\n", 1)
+    config.write_text(shallow, "utf-8")
+    build(config, Listener())
+    with pytest.raises(QuatiPoolError, match=r"pairs that design 1 was drawn from are no longer in the pool"):
+        estimate(config, EstimateSettings())
+
+
+def test_another_judge_or_none(config: Path, tmp_path: Path) -> None:
+    label(config, "ana", queries=draw(config, 9))
+    with pytest.raises(QuatiPoolError, match="there is no labeler 'gpt-5' in estimated"):
+        estimate(config, EstimateSettings(judge="gpt-5"))
+    unjudged = collection(tmp_path / "unjudged", pairs(9, 2))
+    draw(unjudged, 9)
+    label(unjudged, "ana")
+    with pytest.raises(QuatiPoolError, match="no judge has graded the pool"):
+        estimate(unjudged, EstimateSettings())
+
+
+def test_the_command_prints_the_answer_and_writes_the_files(finished_estimates: Path, cli: Cli, tmp_path: Path) -> None:
+    found = cli("estimate", "-c", str(finished_estimates / "pool.yaml"), "-o", str(tmp_path / "out"))
+    assert (found.status, len(found.out.splitlines()) <= 40) == (0, True)
+    assert "used as covariate, never as truth" in found.out.replace("\n", " ")
+    assert (tmp_path / "out" / "estimate.json").exists()

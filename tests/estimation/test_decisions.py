@@ -1,0 +1,225 @@
+"""Decisions about differences, against scipy's tests, the studentized range, and the power that is promised."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import ttost_paired
+
+from quati_pool.estimation.decisions import (
+    FEWEST,
+    POWER,
+    needed,
+    p_values,
+    simultaneous_quantile,
+    tie_p_values,
+    verdicts,
+)
+from quati_pool.estimation.estimated import Estimated
+
+DELTA = 0.02
+
+
+def means(values: np.ndarray, *, normal: bool = False) -> Estimated:
+    """Means of ``values``, shape (n, columns), of a sample from an infinite population."""
+    n = len(values)
+    rows = (values - values.mean(axis=0)) / np.sqrt(n * (n - 1))
+    return Estimated(values.mean(axis=0), rows, rows, None if normal else n - 1.0, values.var(axis=0, ddof=1))
+
+
+def with_p(p: list[float]) -> Estimated:
+    """Differences above 0 with these two-sided p-values and the standard error 1."""
+    return Estimated(stats.norm.isf(np.array(p) / 2), np.eye(len(p)), np.eye(len(p)), None, np.zeros(len(p)))
+
+
+def some_values(seed: int = 1, queries: int = 14) -> np.ndarray:
+    return np.random.default_rng(seed).normal([0, 0.003, 0.03, -0.2], [0.02, 0.02, 0.05, 0.1], (queries, 4))
+
+
+def test_p_is_that_of_the_t_test() -> None:
+    values = some_values()
+    np.testing.assert_allclose(p_values(means(values)), stats.ttest_1samp(values, 0).pvalue)
+    z = np.abs(values.mean(axis=0)) / stats.sem(values, axis=0)
+    np.testing.assert_allclose(p_values(means(values, normal=True)), 2 * stats.norm.sf(z))
+
+
+def test_a_tie_is_two_one_sided_tests() -> None:
+    values = some_values()
+    above = stats.ttest_1samp(values, -DELTA, alternative="greater").pvalue
+    below = stats.ttest_1samp(values, DELTA, alternative="less").pvalue
+    found = tie_p_values(means(values), DELTA)
+    np.testing.assert_allclose(found, np.maximum(above, below))
+    by_statsmodels = [ttost_paired(column, np.zeros(len(column)), -DELTA, DELTA)[0] for column in values.T]
+    np.testing.assert_allclose(found, by_statsmodels)
+
+
+def test_differences_without_an_error_have_no_p() -> None:
+    found = means(np.column_stack([np.zeros(14), some_values()[:, 2]]))
+    assert np.isnan(p_values(found)).tolist() == [True, False]
+    assert np.isnan(tie_p_values(found, DELTA)).tolist() == [True, False]
+    assert verdicts(found, np.array([10, 10]), 0.05, DELTA)[0] == "inconclusive"
+
+
+# Verdicts.
+
+
+@given(st.lists(st.floats(1e-6, 1), min_size=1, max_size=12), st.data())
+def test_better_and_worse_are_what_holm_rejects(p: list[float], data: st.DataObject) -> None:
+    rejected, adjusted, *_ = multipletests(p, alpha=0.05, method="holm")
+    assume(np.abs(adjusted - 0.05).min() > 1e-9)
+    found = with_p(p)
+    signs = np.array(data.draw(st.lists(st.sampled_from([-1, 1]), min_size=len(p), max_size=len(p))))
+    signed = Estimated(found.estimate * signs, found.rows, found.drawing, None, found.spread)
+    enough = np.full(len(p), FEWEST)
+    # The standard error is 1, and nothing is within ±δ.
+    decided = np.where(signs > 0, "better", "worse")
+    expected = np.where(rejected, decided, "inconclusive").tolist()
+    assert verdicts(signed, enough, 0.05, DELTA).tolist() == expected
+    # Differences that few queries show are not decided, and count among those that were tested.
+    few = np.where(np.arange(len(p)) == 0, FEWEST - 1, FEWEST)
+    assert verdicts(signed, few, 0.05, DELTA).tolist() == ["inconclusive", *expected[1:]]
+
+
+def test_verdicts_by_hand() -> None:
+    # Standard errors .001, .001, .001, .02; t = 50, −30, 1 and 1. Of the tests of a tie, the third has
+    # (.02 − .001)/.001 = 19 and the fourth (.02 − .02)/.02 = 0.
+    error = np.array([0.001, 0.001, 0.001, 0.02])
+    found = Estimated(np.array([0.05, -0.03, 0.001, 0.02]), np.diag(error), np.diag(error), None, np.zeros(4))
+    support = np.full(4, 20)
+    assert verdicts(found, support, 0.05, DELTA).tolist() == ["better", "worse", "tie", "inconclusive"]
+    # A difference that is both sure and small is better, not a tie.
+    small = Estimated(np.array([0.01]), np.array([[0.001]]), np.array([[0.001]]), None, np.zeros(1))
+    assert verdicts(small, np.array([20]), 0.05, DELTA).tolist() == ["better"]
+    assert tie_p_values(small, DELTA) < 1e-20
+
+
+def test_ties_are_adjusted_by_holm_too() -> None:
+    # The test of a tie of the first has p = 0.03, which is enough alone, and not beside nine others that are no tie.
+    error = 0.01
+    distance = stats.norm.isf(0.03) * error
+    estimate = np.array([DELTA - distance, *[0.1] * 9])
+    found = Estimated(estimate, error * np.eye(10), error * np.eye(10), None, np.zeros(10))
+    alone = Estimated(estimate[:1], error * np.eye(1), error * np.eye(1), None, np.zeros(1))
+    assert tie_p_values(found, DELTA)[0] == pytest.approx(0.03)
+    assert verdicts(alone, np.array([20]), 0.05, DELTA)[0] == "tie"
+    assert verdicts(found, np.full(10, 20), 0.05, DELTA)[0] == "inconclusive"
+
+
+# Simultaneous intervals.
+
+
+@pytest.mark.parametrize(("groups", "degrees"), [(3, 10), (6, 20), (10, 14), (12, None)])
+def test_all_pairs_of_independent_means_have_tukeys_quantile(groups: int, degrees: float | None) -> None:
+    # Means with equal errors: the largest |t| of their differences is the studentized range divided by √2.
+    one = Estimated(np.zeros(groups), 0.3 * np.eye(groups), np.eye(groups), degrees, np.zeros(groups))
+    found = simultaneous_quantile(one.differences(*np.triu_indices(groups, k=1)), 0.05, seed=1)
+    expected = stats.studentized_range.ppf(0.95, groups, degrees or 1e5) / np.sqrt(2)
+    assert found == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_one_comparison_has_the_quantile_of_t(alpha: float) -> None:
+    # The density of |t| with 14 degrees of freedom at its 0.95 quantile is about 0.12: over 5,000 draws it has
+    # a standard error of √(0.05·0.95/5000)/0.12 = 0.026.
+    one = means(some_values(queries=15)[:, :1])
+    assert simultaneous_quantile(one, alpha, seed=2) == pytest.approx(stats.t.ppf(1 - alpha / 2, 14), abs=0.08)
+    # The same difference again adds nothing.
+    twice = means(np.tile(some_values(queries=15)[:, :1], 3))
+    assert simultaneous_quantile(twice, alpha, seed=2) == pytest.approx(stats.t.ppf(1 - alpha / 2, 14), abs=0.08)
+
+
+def test_the_quantile_depends_on_covariances_alone() -> None:
+    # Few rows are used as they are, more than columns only by their products.
+    values = some_values(queries=60)
+    many, few = means(values), np.linalg.cholesky(np.cov(values.T) / 60).T
+    compact = Estimated(many.estimate, few, few, 59, many.spread)
+    found = [simultaneous_quantile(one, 0.05, seed=3) for one in (many, compact)]
+    assert found[0] == pytest.approx(found[1], rel=0.02)
+    independent = stats.norm.isf((1 - 0.95 ** (1 / 4)) / 2)
+    assert found[0] == pytest.approx(independent, rel=0.04)
+    # The same seed gives the same quantile.
+    assert simultaneous_quantile(many, 0.05, seed=3) == found[0]
+
+
+def test_differences_without_an_error_do_not_count() -> None:
+    values = some_values()
+    padded = means(np.column_stack([np.zeros(14), values, np.zeros(14)]))
+    assert simultaneous_quantile(padded, 0.05, seed=4) == simultaneous_quantile(means(values), 0.05, seed=4)
+    assert simultaneous_quantile(means(np.zeros((14, 2))), 0.05, seed=4) is None
+    nothing = means(np.zeros((14, 2))).differences(np.array([], dtype=int), np.array([], dtype=int))
+    assert simultaneous_quantile(nothing, 0.05, seed=4) is None
+
+
+# What further labels would decide.
+
+
+def power(error: float, delta: float, alpha: float) -> float:
+    return float(stats.norm.cdf(delta / error - stats.norm.ppf(1 - alpha / 2)))
+
+
+@given(
+    st.floats(0.01, 0.5), st.integers(8, 150), st.integers(9, 200), st.floats(0.005, 0.1), st.integers(1, 2000),
+    st.floats(0, 0.02),
+)  # fmt: skip
+def test_the_number_that_is_needed_has_the_power_and_one_less_has_not(
+    spread: float, drawn: int, frame: int, delta: float, comparisons: int, fixed: float
+) -> None:
+    assume(drawn < frame)
+    alpha = 0.05 / comparisons
+    variance = spread**2 * (1 / drawn - 1 / frame)
+    (more,) = needed(np.array([variance]), np.array([fixed**2]), drawn, frame, 0.05, delta, comparisons)
+
+    def power_at(n: int) -> float:
+        return power(float(np.sqrt(max(spread**2 * (1 / n - 1 / frame), 0) + fixed**2 + 1e-300)), delta, alpha)
+
+    if more is None:
+        assert power_at(frame) < POWER + 1e-9
+        return
+    assert 1 <= more <= frame - drawn
+    assert power_at(drawn + more) >= POWER - 1e-9
+    if more > 1:
+        assert power_at(drawn + more - 1) < POWER + 1e-9
+
+
+@given(st.floats(0.05, 0.5), st.integers(8, 50), st.integers(1, 100))
+def test_for_these_queries_it_is_the_formula_with_the_correction_for_a_finite_population(
+    spread: float, drawn: int, comparisons: int
+) -> None:
+    # n₀ = (z_{α'} + z_β)²·s²/d², n' = n₀/(1 + n₀/N).
+    frame, delta = 100, 0.05
+    z = stats.norm.ppf(1 - 0.05 / comparisons / 2) + stats.norm.ppf(0.8)
+    first = (z * spread / delta) ** 2
+    wanted = first / (1 + first / frame)
+    assume(abs(wanted - round(wanted)) > 1e-6)
+    (more,) = needed(
+        np.array([spread**2 * (1 / drawn - 1 / frame)]), np.zeros(1), drawn, frame, 0.05, delta, comparisons
+    )
+    assert more == max(int(np.ceil(wanted)) - drawn, 1)
+
+
+def test_nothing_more_is_needed_where_there_is_nothing_more() -> None:
+    assert needed(np.array([0.0, 0.1]), np.zeros(2), 20, 20, 0.05, DELTA, 1) == [None, None]
+    # What further queries do not lessen is too much already.
+    assert needed(np.array([0.001]), np.array([1.0]), 20, 50, 0.05, DELTA, 1) == [None]
+
+
+# Estimates with their errors.
+
+
+def test_estimated_quantiles_and_parts_of_the_variance() -> None:
+    rows = np.array([[0.3, 0.0], [0.4, 0.1]])
+    one = Estimated(np.array([1.0, 2.0]), rows, rows[:1], 7, np.zeros(2))
+    np.testing.assert_allclose(one.standard_error, [0.5, 0.1])
+    np.testing.assert_allclose(one.drawing_variance, [0.09, 0])
+    np.testing.assert_allclose(one.fixed_variance, [0.16, 0.01])
+    np.testing.assert_allclose(one.half_width(0.1), stats.t.ppf(0.95, 7) * np.array([0.5, 0.1]))
+    normal = Estimated(one.estimate, rows, rows, None, one.spread)
+    np.testing.assert_allclose(normal.half_width(0.05), stats.norm.ppf(0.975) * np.array([0.5, 0.1]))
+    difference = one.differences(np.array([0]), np.array([1]))
+    # 0.3² + 0.3².
+    assert difference.standard_error**2 == pytest.approx([0.18])
+    assert difference.estimate == pytest.approx([-1])

@@ -1,0 +1,169 @@
+"""The answer of estimate: who is best, how surely, and what would decide the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from quati_pool.estimation.results import Figure, Verdict
+from quati_pool.reporting.answers.estimate import answer, board, leader
+from quati_pool.reporting.formats.answers import LINES, answer_text
+from quati_pool.text.display_width import columns
+from tests.reporting.estimate_reports import PAIRS, QUERIES, Report, estimate, four, report, system
+
+
+def two(verdict: Verdict, needed: int | None = None) -> Report:
+    systems = [system("e5", 0.6), system("bm25", 0.5)]
+    return report(estimate(systems, {("e5", "bm25"): (verdict, needed)}))
+
+
+def sentences(made: Report) -> list[str]:
+    return list(answer(made).sentences)
+
+
+def test_the_best_system_comes_first_with_its_interval_and_verdicts() -> None:
+    first, all_pairs, judge = sentences(report(four()))
+    assert first == (
+        "e5 has the highest nDCG@10 under the grades of nist for these 53 queries: 0.612 (95 % interval 0.572 to "
+        "0.652); of the other 3 it is better than 1 and tied with 1; 1 is open: 12 more queries would decide."
+    )
+    assert all_pairs == (
+        "Of all 6 differences between systems, 3 are decided, 1 is a tie and 2 are open: 12 more queries would decide "
+        "1 of them; for the rest not even all 53 would do (Holm, alpha 0.05; ties within ±0.02)."
+    )
+    assert judge == "Under the grades of llm alone, the systems would score 0.100 higher on average."
+
+
+def test_queries_like_these_are_named() -> None:
+    assert " for queries like these 53: " in sentences(report(four("queries-like-these")))[0]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "needed", "expected"),
+    [
+        ("better", None, "e5 has the highest {}; it is better than the other."),
+        ("tie", None, "No clear winner: e5 has the highest {}; it is tied with the other."),
+        ("worse", None, "No clear winner: e5 has the highest {}; it is worse than the other."),
+        (
+            "inconclusive", 1,
+            "No clear winner: e5 has the highest {}; whether it is better than the other is open: 1 more query would "
+            "decide.",
+        ),
+        (
+            "inconclusive", None,
+            "No clear winner: e5 has the highest {}; whether it is better than the other is open: not even all 53 "
+            "queries would decide.",
+        ),
+    ],
+)  # fmt: skip
+def test_two_systems(verdict: Verdict, needed: int | None, expected: str) -> None:
+    value = "nDCG@10 under the grades of nist for these 53 queries: 0.600 (95 % interval 0.560 to 0.640)"
+    first, *others = sentences(two(verdict, needed))
+    assert first == expected.format(value)
+    assert not any("differences" in one for one in others)
+
+
+def test_one_system_alone() -> None:
+    assert sentences(report(estimate([system("e5", 0.6, judge_only=0.6004)]))) == [
+        "e5 has an estimated nDCG@10 under the grades of nist for these 53 queries of 0.600 (95 % interval 0.560 to "
+        "0.640)."
+    ]
+
+
+def test_equal_systems_share_the_first_place_and_the_less_certain_verdict() -> None:
+    systems = [system(name, value) for name, value in {"a": 0.6, "b": 0.6, "c": 0.5, "d": 0.4}.items()]
+    verdicts: dict[tuple[str, str], tuple[Verdict, int | None]] = {("a", "b"): ("tie", None)}
+    value = "nDCG@10 under the grades of nist for these 53 queries: 0.600 (95 % interval 0.560 to 0.640)"
+    assert sentences(report(estimate(systems, verdicts)))[0] == (
+        f"a and b have the highest {value}; they are better than all of the other 2."
+    )
+    verdicts["b", "c"] = ("inconclusive", 7)
+    assert sentences(report(estimate(systems, verdicts)))[0] == (
+        f"a and b have the highest {value}; of the other 2 they are better than 1; 1 is open: 7 more queries would "
+        "decide."
+    )
+    alike = estimate(systems[:2], {("a", "b"): ("tie", None)})
+    assert sentences(report(alike))[0] == f"a and b have the highest {value}."
+
+
+def test_the_best_of_many_is_better_than_all_or_perhaps_than_none() -> None:
+    systems = [system(f"s{n}", 0.6 - n / 100) for n in range(4)]
+    assert sentences(report(estimate(systems)))[0].endswith("; it is better than all of the other 3.")
+    unsure: dict[tuple[str, str], tuple[Verdict, int | None]] = {
+        ("s0", f"s{n}"): ("inconclusive", 900 * n) for n in (1, 2, 3)
+    }
+    first = sentences(report(estimate(systems, unsure), drawn=PAIRS))[0]
+    assert first.startswith("No clear winner: s0 has ")
+    assert first.endswith("; whether it is better than any of the other 3 is open: 2,700 more pairs would decide.")
+
+
+def test_against_a_baseline_and_with_looks() -> None:
+    systems = [system("e5", 0.6), system("bm25", 0.5), system("lsa", 0.49), system("tf", 0.3)]
+    verdicts: dict[tuple[str, str], tuple[Verdict, int | None]] = {
+        ("lsa", "bm25"): ("inconclusive", 20), ("tf", "bm25"): ("worse", None),
+    }  # fmt: skip
+    made = report(estimate(systems, verdicts, baseline="bm25", looks=2))
+    first, against, _ = sentences(made)
+    assert first.endswith("0.600 (97.5 % interval 0.560 to 0.640).")
+    assert against == (
+        "Of 3 systems, against the baseline bm25: 1 better, 1 worse and 1 open: 20 more queries would decide (Holm, "
+        "alpha 0.05 shared by 2 looks; ties within ±0.02)."
+    )
+    table = board(made, made.estimates[0])
+    headings = [column.heading for column in table.columns]
+    assert [row[headings.index("vs baseline")] for row in table.rows] == ["better", None, "inconclusive", "worse"]
+    assert "97.5 % interval" in headings
+
+
+def test_further_measures_and_targets_follow() -> None:
+    further = [four("queries-like-these"), *(four(measure=name) for name in ("AP", "P@10", "RR", "R@100"))]
+    made = report(four(), *further)
+    said = sentences(made)
+    assert [leader(made, one) for one in further[:3]] == said[3:6]
+    assert said[6] == "2 more estimates are in the tables."
+
+
+def test_what_was_drawn_and_does_not_count_is_said() -> None:
+    drawn = replace(QUERIES, not_judged=7, covered=10_800, left_out={"not graded in full": 3, "withdrawn": 0})
+    assert sentences(report(four(), drawn=drawn))[3:] == [
+        "Drawn, and left out: 3 queries not graded in full.",
+        "People could not judge 7 pairs.",
+        "llm graded 10,800 of 10,828 pairs; the others count with their query's mean grade.",
+    ]
+    bounded = report(estimate([system("e5", 0.6, bounds=(0.5, 0.7))]), drawn=drawn)
+    assert "People could not judge 7 pairs; the tables show how far they could change the estimates." in sentences(
+        bounded
+    )
+
+
+def test_the_statement_stands_whole_before_where_the_rest_is(tmp_path: Path) -> None:
+    made = report(four())
+    text = answer_text(answer(made, tmp_path))
+    *_, rest = text.split("\n\n")
+    assert " ".join(rest.split()).startswith(made.statement(made.estimates[0]))
+    assert "estimate.md in" in rest
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_many_systems_with_long_names_fit_a_screen(width: int) -> None:
+    systems = [system(f"a-system-with-a-long-name-{n}", 0.9 - n / 100) for n in range(63)]
+    drawn = replace(QUERIES, not_judged=7, covered=10_800, left_out={"not graded in full": 3})
+    text = answer_text(answer(report(estimate(systems), four(measure="AP"), drawn=drawn)), width)
+    lines = text.splitlines()
+    assert len(lines) <= LINES
+    assert max(map(columns, lines)) <= width
+    assert "more rows" in text
+    heading = next(line for line in lines if line.startswith("System"))
+    assert "People only" in heading
+    assert "Judge alone" in heading
+    assert ("λ" in heading) == (width == 120)
+
+
+def test_drawn_pairs_have_no_weight_and_undefined_intervals_are_left_out() -> None:
+    one = system("e5", 0.6, judge_weight=None, own_weight=None, people_only=Figure(0.61, None, None))
+    table = board(made := report(estimate([one]), drawn=PAIRS), made.estimates[0])
+    headings = [column.heading for column in table.columns]
+    assert "λ" not in headings
+    assert table.rows[0][headings.index("People only")] == "0.610"
