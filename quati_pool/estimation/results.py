@@ -55,9 +55,9 @@ class Difference:
     """The estimate of ``a`` minus that of ``b``. The interval holds for all differences of a table at once (max-t);
     ``p`` is two-sided, ``p_adjusted`` by Holm over them, None where undefined.
 
-    ``verdict`` is about ``a``: better or worse than ``b`` (p_adjusted at most alpha), a tie within ±delta, or
-    inconclusive, for which ``reason`` may say why and ``needed`` how many further queries or pairs (as drawn) would
-    decide with a power of 80 %; None where not even all would.
+    ``verdict`` is about ``a``: better or worse than ``b`` (p_adjusted at most alpha, or all was graded), a tie within
+    ±delta, or inconclusive, for which ``reason`` may say why and ``needed`` how many further queries or pairs (as
+    drawn) would decide with a power of 80 %; None where not even all would.
     """
 
     a: str

@@ -296,6 +296,9 @@ def _differences(
     p = decisions.p_values(differences)
     verdicts = decisions.verdicts(differences, support, choices.level, choices.delta)
     verdicts[alike] = "tie"
+    if labelled.count == labelled.frame:
+        known = differences.standard_error == 0
+        verdicts[known] = _exact(differences.estimate[known])
     needed = decisions.needed(
         differences.drawing_variance, differences.fixed_variance, labelled.count, labelled.frame, choices.level,
         choices.delta, max(len(p), 1),
@@ -319,6 +322,12 @@ def _differences(
         )
         for a, b, estimate, width, p_value, adjusted, verdict, more, queries, same in columns
     )
+
+
+def _exact(differences: Values) -> npt.NDArray[np.str_]:
+    """The verdicts on differences that are known, as all was graded."""
+    signs = np.sign(np.round(differences, _DECIMALS)).astype(np.int64)
+    return np.array(["tie", "better", "worse"])[signs]
 
 
 def _few(queries: int) -> str | None:

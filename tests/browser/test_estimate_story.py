@@ -27,7 +27,7 @@ from tests.cli.test_estimates_tutorial import OFF, grade, grade_of, known_grades
 pytestmark = pytest.mark.browser
 
 DRAWN, QUERIES = 12, 24
-BY_KEYS = 4
+BY_KEYS = 3
 """How many pairs each person grades in the browser."""
 
 
@@ -54,10 +54,13 @@ def draws(page: Page, app: Served) -> dict[str, str]:
         expect(page.locator(".st-key-new-code")).to_have_count(0)
         drawn(page)
     page.get_by_text("Random questions", exact=True).click()
+    field = page.get_by_label(f"Number of questions (of {QUERIES})", exact=True)
+    expect(field).to_be_visible()
     drawn(page)
-    page.get_by_label(f"Number of questions (of {QUERIES})", exact=True).fill(str(DRAWN))
+    field.fill(str(DRAWN))
     page.keyboard.press("Tab")
     drawn(page)
+    expect(field).to_have_value(str(DRAWN))
     page.get_by_role("button", name="Preview", exact=True).click()
     expect(page.locator(".st-key-design-preview")).to_contain_text(f"{DRAWN} of {QUERIES} questions.")
     drawn(page)

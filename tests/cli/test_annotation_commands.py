@@ -175,7 +175,7 @@ def test_assign_draws_whole_queries(workspace: Path, cli: Cli) -> None:
     )  # fmt: skip
     done = cli("assign", "--random-queries", 1)
     words = " ".join(done.out.split())
-    assert "1 of 2 queries are drawn: 3 of 6 pairs are chosen (by random-queries, seed 0), for 1 person each." in words
+    assert "1 of 2 queries are drawn: 3 of 6 pairs are chosen (random queries, seed 0), for 1 person each." in words
     assert "Written as design 1: 3 new slots, of 3 pairs." in words
     assert done.err.startswith("estimates need 8 queries")
     assert refused(cli("assign", "--random-queries", 2, "--strata", "topic")) == (
@@ -190,7 +190,7 @@ def test_assign_draws_pairs_for_a_measure(built: Path, cli: Cli) -> None:
     assert (said["method"], said["seed"]) == ("active", 2)
     assert said["strata"][0]["inclusion"] * said["frame"]["pairs"] == pytest.approx(20)
     done = cli(*arguments)
-    assert "pairs are chosen (by active, seed 0), for 1 person each." in " ".join(done.out.split())
+    assert "pairs are chosen (at random for a measure, seed 0), for 1 person each." in " ".join(done.out.split())
     assert "inclusion probabilities go from " in done.err
     with AnnotationSession.open(built / "pool.yaml") as session:
         [design] = session.designs.all()

@@ -163,9 +163,10 @@ def asserts_shown(shown: str, printed: str, command: str) -> None:
     shown, printed = (" ".join(CODE.sub("CODE", text).split()) for text in (shown, printed))
     pattern = re.sub(r"\d+\\\.\d+", r"(\\d+\\.\\d+)", re.escape(shown)).replace("…", ".*?")
     found = re.search(pattern, printed)
-    assert found, f"{command} prints\n{printed}\nand not\n{shown}"
+    differs = f"{command} prints\n{printed}\nand not\n{shown}"
+    assert found, differs
     numbers = [float(number) for number in re.findall(r"\d+\.\d+", shown)]
-    assert [float(number) for number in found.groups()] == pytest.approx(numbers, abs=0.002), command
+    assert [float(number) for number in found.groups()] == pytest.approx(numbers, abs=0.002), differs
 
 
 def _reported(demo: Path) -> None:

@@ -159,7 +159,7 @@ def test_several_people_count_by_majority_or_mean_or_one_of_them_alone(config: P
     # The third always disagrees.
     label(config, "caio", lambda pair: 3 - relevance(pair), order)
     majority = estimate(config, EstimateSettings())
-    assert majority.people == "3 people (majority where several graded a pair, leads' decisions first)"
+    assert (majority.people, majority.aggregation) == ("3 people", "majority")
     assert people_means(majority) == people_means(alone)
     assert "under the grades of 3 people (majority" in majority.statement(majority.estimates[0])
     mean = estimate(config, EstimateSettings(aggregate="mean"))

@@ -30,7 +30,8 @@ DEFAULT_MEASURE = "nDCG@10"
 @dataclass(frozen=True, eq=False)
 class EstimateReport:
     """The result of ``estimate``: one estimate for each measure and target. ``people`` says whose grades are estimated,
-    in words; ``judge_version`` is None for a label file."""
+    in words, ``aggregation`` how several grades of a pair became one, None for a single labeler; ``judge_version`` is
+    None for a label file."""
 
     config: PoolConfig | None
     people: str
@@ -39,6 +40,7 @@ class EstimateReport:
     drawn: Drawn
     estimates: tuple[Estimate, ...]
     seed: int
+    aggregation: str | None = None
     gathered: Gathered | None = None
     """The label files that were read, or the workspace's labelers."""
     runs: Mapping[str, str] = field(default_factory=dict)
@@ -60,9 +62,13 @@ class EstimateReport:
             else f"{counted(drawn.labels, 'pair', 'pairs')} of {counted(drawn.labelled, 'query', 'queries')}"
         )
         version = f" (version {self.judge_version[:12]})" if self.judge_version else ""
+        several = (
+            "" if self.aggregation is None else f" ({self.aggregation} of a pair's grades, leads' decisions first)"
+        )
         level = 100 * (1 - estimate.alpha / estimate.looks)
         return (
-            f"Estimate of {estimate.measure} under the grades of {self.people}, for {self.population(estimate)}, "
+            f"Estimate of {estimate.measure} under the grades of {self.people}{several}, "
+            f"for {self.population(estimate)}, "
             f"within this pool; {sample} drawn at random: {drawn.design}; "
             f"the {level:.4g} % intervals cover the sampling of {drawn.unit} "
             "only, not disagreement among assessors, unjudged documents or systems outside the pool; "
@@ -115,6 +121,7 @@ def estimate(
         frame.drawn,
         estimates,
         seed_of(settings, config),
+        sources.aggregation,
         sources.gathered,
         run_set.digests,
         (*sources.warnings, *run_set.warnings, *estimator.warnings(measures)),

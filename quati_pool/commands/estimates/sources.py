@@ -35,6 +35,8 @@ class Sources:
 
     gathered: Gathered
     people: str
+    aggregation: str | None
+    """How the grades of several people of a pair become one; None for a single labeler."""
     judge: LabelSource
     scale: list[int]
     warnings: tuple[str, ...]
@@ -54,7 +56,7 @@ def graded(
     if of_files:
         gathered = gather(None if judge_in_file else config, names, files, pool=pool, store=store, any_grade=True)
         judge, source = chosen_judge(gathered, settings), named_source(gathered, str(settings.people))
-        return frame_of_files(source, judge.qrels, settings.sampled), _sources(gathered, source.name, judge)
+        return frame_of_files(source, judge.qrels, settings.sampled), _sources(gathered, source.name, None, judge)
     if settings.sampled is not None:
         raise ConfigError("--sampled says how a file's labels were chosen, and the workspace's designs are known")
     assert config is not None
@@ -69,7 +71,8 @@ def graded(
     labeler, words = chosen_people(grading, settings)
     people = read_people(grading, labeler)
     design = _design(designs, settings, people)
-    return frame_of_design(people, judge.qrels, design, designs), _sources(gathered, words, judge)
+    aggregation = settings.aggregate if settings.people is None else None
+    return frame_of_design(people, judge.qrels, design, designs), _sources(gathered, words, aggregation, judge)
 
 
 def chosen_judge(gathered: Gathered, settings: EstimateSettings) -> LabelSource:
@@ -93,11 +96,11 @@ def named_source(gathered: Gathered, name: str) -> LabelSource:
     return found
 
 
-def _sources(gathered: Gathered, people: str, judge: LabelSource) -> Sources:
+def _sources(gathered: Gathered, people: str, aggregation: str | None, judge: LabelSource) -> Sources:
     grades = {*gathered.scale, *(grade for one in gathered.sources for grade in one.qrels.relevance.tolist())}
     sampled = any(one.qrels.sample is not None for one in gathered.sources)
     # What gather says of sampled qrels is about measures that are not estimated.
-    return Sources(gathered, people, judge, sorted(grades), () if sampled else tuple(gathered.warnings))
+    return Sources(gathered, people, aggregation, judge, sorted(grades), () if sampled else tuple(gathered.warnings))
 
 
 def chosen_people(grading: Grading, settings: EstimateSettings) -> tuple[Labeler, str]:
@@ -110,9 +113,7 @@ def chosen_people(grading: Grading, settings: EstimateSettings) -> tuple[Labeler
         raise QuatiPoolError(
             "no person has graded anything; draw pairs with quati-pool assign --random-queries N, and have them graded"
         )
-    if len(names) == 1:
-        return panel, names[0]
-    return panel, f"{len(names)} people ({settings.aggregate} where several graded a pair, leads' decisions first)"
+    return panel, names[0] if len(names) == 1 else f"{len(names)} people"
 
 
 def _design(designs: Designs, settings: EstimateSettings, people: PeoplesGrades) -> Design:

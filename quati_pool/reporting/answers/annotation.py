@@ -18,11 +18,16 @@ from quati_pool.reporting.tables import assessors, assign, import_labels, questi
 from quati_pool.text.pluralize import counted
 
 _ALL = "--full prints all tables."
+_METHODS = {
+    "all": "all of them",
+    "random-queries": "random queries, seed {seed}",
+    "active": "at random for a measure, seed {seed}",
+}
 
 
 def assigned(report: AssignReport) -> Answer:
     chosen, pool = len(report.sample), counted(report.frame_pairs, "pair", "pairs")
-    by = f"by {report.method}, seed {report.seed}" if report.method != "all" else "all of them"
+    by = _METHODS.get(report.method, f"by {report.method}, seed {report.seed}").format(seed=report.seed)
     said = f"{chosen:,} of {pool} are chosen ({by}), for {counted(report.overlap, 'person', 'people')} each."
     if report.queries:
         queries, drawn = (sum(counts) for counts in zip(*report.queries.values(), strict=True))

@@ -97,6 +97,12 @@ def _relations(report: EstimateReport, found: Sequence[tuple[Verdict, list[Diffe
 def _would_decide(report: EstimateReport, unsure: Sequence[Difference]) -> str:
     """How many further labels would decide the open differences, as far as any number would."""
     drawn = report.drawn
+    few = sum(one.reason is not None for one in unsure)
+    if few == len(unsure):
+        return "people's grades differ in too few queries"
+    if few:
+        rest = _would_decide(report, [one for one in unsure if one.reason is None])
+        return f"in {few:,} people's grades differ in too few queries; for the rest {rest}"
     all_of_them = f"not even all {drawn.queries if drawn.unit == 'queries' else drawn.pairs:,}"
     needed = [one.needed for one in unsure if one.needed is not None]
     if not needed:
@@ -113,7 +119,7 @@ def _decided(report: EstimateReport, estimate: Estimate) -> Iterator[str]:
     counts = Counter(one.verdict for one in found)
     unsure = [one for one in found if one.verdict == "inconclusive"]
     would = f": {_would_decide(report, unsure)}" if unsure else ""
-    tested = f"(Holm, {significance(estimate)}; ties within ±{estimate.delta:g})"
+    tested = f"(Holm, {significance(estimate)}; ties within ±{estimate.delta:.3g})"
     if estimate.baseline is not None and found:
         parts = [f"{counts[verdict]:,} {word}" for verdict, word in _COUNTED.items() if counts[verdict]]
         systems = counted(len(found), "system", "systems")
