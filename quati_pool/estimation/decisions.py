@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,7 +17,8 @@ POWER = 0.8
 FEWEST = 8
 """A difference that fewer queries than these show is inconclusive, whatever its p."""
 
-_DRAWS = 5000
+_DRAWS, _FEWEST_DRAWS = 5000, 1000
+_WORK = 2e10
 _BLOCK = 4_000_000
 
 
@@ -47,30 +50,47 @@ def verdicts(differences: Estimated, support: Int, alpha: float, delta: float) -
     ``support``, shape (comparisons,), counts the queries in which people's grades make a difference.
     """
     enough = support >= FEWEST
-    decided = enough & (holm_adjusted(p_values(differences)) <= alpha)
-    tied = enough & (holm_adjusted(tie_p_values(differences, delta)) <= alpha)
+    # What too few queries show is not tested, and so no member of the family.
+    decided = holm_adjusted(np.where(enough, p_values(differences), np.nan)) <= alpha
+    tied = holm_adjusted(np.where(enough, tie_p_values(differences, delta), np.nan)) <= alpha
     found = np.where(tied, "tie", "inconclusive")
     return np.where(decided, np.where(differences.estimate > 0, "better", "worse"), found)
 
 
 def simultaneous_quantile(differences: Estimated, alpha: float, seed: int) -> float | None:
     """The number of standard errors within which all differences lie at once with probability 1 − ``alpha``: the
-    quantile of the largest of their absolute t, simulated from their joint distribution (Hothorn, Bretz, Westfall,
-    Biometrical Journal 50(3), 2008, section 3). None without a difference that has a standard error."""
+    quantile of the largest of their absolute t, simulated from their joint distribution (Westfall, Young,
+    Resampling-Based Multiple Testing, 1993, chapter 2). With degrees of freedom, each simulated difference is divided
+    by a standard error of its own, from as many simulated residuals. None without a difference that has a standard
+    error."""
     rows, error = differences.rows, differences.standard_error
     defined = error > 0
     if not defined.any():
         return None
     scaled = _compact(rows[:, defined] / error[defined])
     generator = np.random.default_rng(seed)
-    largest = np.empty(_DRAWS)
-    step = max(1, _BLOCK // scaled.shape[1])
-    for start in range(0, _DRAWS, step):
-        drawn = generator.standard_normal((min(step, _DRAWS - start), len(scaled))) @ scaled
-        largest[start : start + step] = np.abs(drawn).max(axis=1)
-    if differences.degrees is not None:
-        largest /= np.sqrt(generator.chisquare(differences.degrees, _DRAWS) / differences.degrees)
+    degrees = 0 if differences.degrees is None else max(round(differences.degrees), 1)
+    size = len(scaled) * scaled.shape[1] * (degrees + 1)
+    draws = int(np.clip(_WORK // max(size, 1), _FEWEST_DRAWS, _DRAWS))
+    largest = np.concatenate([_largest(generator, scaled, degrees, block) for block in _blocks(draws, scaled, degrees)])
     return float(np.quantile(largest, 1 - alpha))
+
+
+def _blocks(draws: int, scaled: Values, degrees: int) -> Iterator[int]:
+    """How many draws are made at a time."""
+    step = max(1, _BLOCK // (scaled.shape[1] * (degrees + 1)))
+    for start in range(0, draws, step):
+        yield min(step, draws - start)
+
+
+def _largest(generator: np.random.Generator, scaled: Values, degrees: int, draws: int) -> Values:
+    """The largest absolute t of some simulated sets of differences, shape (draws,)."""
+    drawn = generator.standard_normal((draws * (degrees + 1), len(scaled))) @ scaled
+    drawn = np.abs(drawn).reshape(draws, degrees + 1, -1)
+    if degrees:
+        drawn[:, 0] /= np.sqrt((drawn[:, 1:] ** 2).mean(axis=1))
+    largest: Values = drawn[:, 0].max(axis=1)
+    return largest
 
 
 def _compact(rows: Values) -> Values:

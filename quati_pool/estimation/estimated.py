@@ -44,6 +44,12 @@ class Estimated:
         """The rest of it."""
         return np.maximum(self.standard_error**2 - self.drawing_variance, 0.0)
 
+    def columns(self, chosen: npt.NDArray[np.bool_]) -> Estimated:
+        """The ``chosen`` columns, shape (columns,)."""
+        return Estimated(
+            self.estimate[chosen], self.rows[:, chosen], self.drawing[:, chosen], self.degrees, self.spread[chosen]
+        )
+
     def quantile(self, probability: float) -> float:
         """The quantile of an estimate's error in standard errors."""
         from scipy.special import ndtri, stdtrit

@@ -46,12 +46,12 @@ class PairSample:
 @dataclass(frozen=True, eq=False)
 class PairMeans:
     """Estimates of every system. ``by_query``, shape (queries, systems), are those of single queries, ``rows``, shape
-    (n, systems), the residuals whose products are the covariances of the means over these queries. ``ideal_error``:
-    the squared relative error of the ideal, averaged over queries; 0 without one."""
+    (n, systems), the residuals whose products are the covariances of the means over these queries. ``ideal_error``,
+    shape (queries,): the squared relative error of each query's ideal; 0 without one."""
 
     by_query: Values
     rows: Values
-    ideal_error: float
+    ideal_error: Values
 
     def means(self, *, like_these: bool) -> Estimated:
         """The means over all queries; with ``like_these`` their variance is that of the mean of the population that the
@@ -90,7 +90,7 @@ class PairEstimator:
         query = self._frame.query[sample.pair]
         gain_errors = self._discounts[sample.pair].toarray() * (errors @ self._gains)[:, None]
         if not self._measure.normalized:
-            return PairMeans(sums, self._residuals(gain_errors, sample), 0.0)
+            return PairMeans(sums, self._residuals(gain_errors, sample), np.zeros(self._frame.queries))
         counts = self._counts(corrected, sample.pair, reached)
         discounted, slope = self._measure.ideal(counts)
         # No ideal is below a first gain, so that a query without a relevant document scores 0.
@@ -137,8 +137,8 @@ class PairEstimator:
 
     def _ratio(
         self, sums: Values, ideal: Values, gain_errors: Values, ideal_errors: Values, sample: PairSample
-    ) -> tuple[Values, float]:
-        """The ratio of both in each query, corrected for its bias, and the mean squared relative error of the ideal."""
+    ) -> tuple[Values, Values]:
+        """The ratio of both in each query, corrected for its bias, and the squared relative error of the ideal."""
         scale = np.sqrt(1 - sample.inclusion) / sample.inclusion
         query = self._frame.query[sample.pair]
         weighted = ideal_errors * scale
@@ -146,7 +146,7 @@ class PairEstimator:
         member = np.arange(self._frame.queries)[:, None] == query
         covariance = (member * (weighted * scale)) @ gain_errors / ideal[:, None]
         values: Values = (sums + covariance) / (ideal * (1 + variance))[:, None]
-        return values, float(variance.mean())
+        return values, variance
 
     def _residuals(self, linear: Values, sample: PairSample) -> Values:
         weighted = linear / sample.inclusion[:, None] / self._frame.queries

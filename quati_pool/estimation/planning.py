@@ -337,7 +337,7 @@ class _PairTrial(_Trial):
         sample = PairSample(pair, relevance[pair], inclusion[pair], stratum, sizes, poisson=True)
         found = self._estimator.estimate(sample)
         error = self._goal.errors(found.means(like_these=False)).mean()
-        return float(error), len(np.unique(self._frame.query[pair])), found.ideal_error
+        return float(error), len(np.unique(self._frame.query[pair])), float(found.ideal_error.mean())
 
     def census(self) -> _Outcome:
         return _Outcome(0.0, self.most, len(np.unique(self._frame.query)))

@@ -57,6 +57,12 @@ class QuerySample:
         """The stratum of each drawn query."""
         return self.stratum[self.drawn]
 
+    @property
+    def shares(self) -> Values:
+        """The weight of each drawn query in a mean over all queries, shape (n,)."""
+        shares: Values = (self.sizes / self.sizes.sum() / np.maximum(self.counts, 1))[self._of]
+        return shares
+
     def judge_weights(self, people: Values, judge: Values) -> tuple[Values, Values]:
         """For each drawn query and column, the numerator and the denominator of the λ that the other drawn queries
         give, shape (n, columns) each. Their sums over columns give the λ that the columns share."""

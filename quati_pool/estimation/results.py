@@ -33,8 +33,8 @@ class SystemEstimate:
     ``judge_weight`` is λ, how much of the judge's differences between queries is taken over, pooled over systems, and
     ``own_weight`` that of this system alone; both are None where pairs were drawn, whose grades are calibrated instead.
     ``effective_queries``: how many queries people alone would have to grade for as narrow an interval. ``bounds``: the
-    lowest and the highest estimate if all pairs that people could not judge had the lowest or the highest grade; None
-    where these are few.
+    lowest and the highest estimate if the pairs that people could not judge had the worst and the best grades for the
+    system; None where these are few.
     """
 
     run_tag: str
@@ -77,8 +77,9 @@ class Estimate:
     """One measure under people's grades, for one target.
 
     ``systems``: the best first. ``differences``: all pairs of systems in this order, or each system minus the baseline;
-    ``critical`` is the quantile that their intervals use. ``degrees`` of freedom, None where quantiles are normal.
-    ``warnings`` are sentences about the estimates, such as that λ is at an end of its range.
+    ``unit`` is that of what would decide inconclusive ones, ``critical`` the quantile that their intervals use.
+    ``degrees`` of freedom, None where quantiles are normal. ``warnings`` are sentences about the estimates, such as
+    that λ is at an end of its range.
     """
 
     measure: str
@@ -90,6 +91,7 @@ class Estimate:
     alpha: float
     delta: float
     looks: int
+    unit: Unit
     baseline: str | None = None
     warnings: tuple[str, ...] = ()
 
@@ -114,3 +116,5 @@ class Drawn:
     covered: int
     not_judged: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
+    waiting: str | None = None
+    """The query_id of the first query in the random order that is not graded in full."""

@@ -13,7 +13,7 @@ from quati_pool.estimation import decisions
 from quati_pool.estimation.estimated import Estimated
 from quati_pool.estimation.pair_estimates import PairMeans
 from quati_pool.estimation.query_regression import LEAST, QuerySample, clipped, shared_weight
-from quati_pool.estimation.results import Difference, Estimate, Figure, SystemEstimate, Target
+from quati_pool.estimation.results import Difference, Estimate, Figure, SystemEstimate, Target, Unit
 from quati_pool.records import Int
 from quati_pool.stats.ratio import ratio
 from quati_pool.stats.significance import holm_adjusted
@@ -46,10 +46,17 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """How many of the units that were drawn, queries or pairs, have people's grades, and how many there are."""
+    """How many of the units that were drawn have people's grades, how many there are, and whether no grade is missing
+    within those that count."""
 
     count: int
     frame: int
+    unit: Unit
+    complete: bool = True
+
+    @property
+    def all_graded(self) -> bool:
+        return self.complete and self.count == self.frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +74,8 @@ class QueryValues:
     sample: QuerySample
     alone: Values | None = None
     noise: Values | None = None
+    complete: bool = True
+    """Whether all pairs of the drawn queries have people's grades."""
 
     def own_errors(self, target: Target) -> Values:
         """What the errors of the values add to rows of ``Estimated``, shape (rows, systems).
@@ -118,7 +127,7 @@ def from_queries(
         (a, b),
         _added(_query_differences(values, a, b, like_these=like_these), noise[:, a] - noise[:, b]),
         np.count_nonzero(np.round(people[:, a] - people[:, b], _DECIMALS), axis=0),
-        Labelled(len(people), len(judge)),
+        Labelled(len(people), len(judge), "queries", values.complete),
         rankings,
         weights=(float(weight.mean()), own.mean(axis=0)),
         warnings=_at_an_end(weight),
@@ -252,7 +261,8 @@ def _estimate(
         )
         for run in ranked(run_tags, found.estimate)
     )
-    critical = decisions.simultaneous_quantile(differences, choices.level, choices.seed)
+    tested = differences.columns(support >= decisions.FEWEST)
+    critical = decisions.simultaneous_quantile(tested, choices.level, choices.seed)
     return Estimate(
         measure=measure,
         target=target,
@@ -263,6 +273,7 @@ def _estimate(
         alpha=choices.alpha,
         delta=choices.delta,
         looks=choices.looks,
+        unit=labelled.unit,
         baseline=choices.baseline,
         warnings=warnings,
     )
@@ -293,10 +304,10 @@ def _differences(
     choices: Choices,
 ) -> tuple[Difference, ...]:
     alike = [bool(rankings) and rankings[a] == rankings[b] for a, b in zip(*compared, strict=True)]
-    p = decisions.p_values(differences)
+    p = np.where(support >= decisions.FEWEST, decisions.p_values(differences), np.nan)
     verdicts = decisions.verdicts(differences, support, choices.level, choices.delta)
     verdicts[alike] = "tie"
-    if labelled.count == labelled.frame:
+    if labelled.all_graded:
         known = differences.standard_error == 0
         verdicts[known] = _exact(differences.estimate[known])
     needed = decisions.needed(

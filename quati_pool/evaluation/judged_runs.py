@@ -39,6 +39,20 @@ def emptied_if_unjudged(run: Run, qrels: Qrels) -> Run:
     return run if np.isin(queries, qrels.query).any() else Run.empty(run.run_tag, run.queries, run.docs)
 
 
+def condensed(run: Run, query_ids: Sequence[str], doc_ids: Sequence[str]) -> Run:
+    """The run without some pairs; what it ranked below them moves up."""
+    query, doc = run.queries.encode(query_ids), run.docs.encode(doc_ids)
+    known = (query >= 0) & (doc >= 0)
+    removed = np.isin(run.query * len(run.docs) + run.doc, query[known] * len(run.docs) + doc[known])
+    if not removed.any():
+        return run
+    first = np.flatnonzero(starts(run.query))
+    above: Int = np.cumsum(removed) - removed
+    rank = run.rank - (above - np.repeat(above[first], np.diff(np.r_[first, len(run)])))
+    kept = ~removed
+    return Run(run.run_tag, run.queries, run.docs, run.query[kept], run.doc[kept], rank[kept], run.score[kept])
+
+
 class Judgements:
     """Qrels grouped by query.
 

@@ -18,7 +18,7 @@ DEFAULTS = ("nDCG@10", "nDCG@20", "R(rel=2)@100", "RR(rel=2)@10", "Judged@10")
 and reciprocal rank start at 2."""
 
 # Measures whose value at a cutoff does not depend on the documents ranked below it.
-_CUT = frozenset({"AP", "ERR", "Judged", "P", "R", "RR", "Success", "nDCG"})
+_CUT = frozenset({"AP", "DCG", "ERR", "Judged", "P", "R", "RR", "Success", "nDCG"})
 
 # Providers whose packages require older releases of numpy and scipy.
 _OUTDATED = frozenset({"ranx"})

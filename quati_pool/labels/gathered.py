@@ -75,6 +75,8 @@ class Gathered:
     """The pool given instead of the workspace's, or None."""
     warnings: Sequence[str] = ()
     """Oddities in label files that are not errors."""
+    on_samples: Sequence[str] = ()
+    """Those of ``warnings`` that say how measures read sampled qrels."""
     unmatched: Sequence[UnmatchedRow] = ()
     """Rows of files without ids whose texts match no pair of the pool, or several."""
     state: Mapping[str, Any] = field(default_factory=dict)

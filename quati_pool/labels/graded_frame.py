@@ -27,7 +27,7 @@ from quati_pool.text.pluralize import counted
 if TYPE_CHECKING:
     from quati_pool.labels.labelers import Grading
     from quati_pool.store.designs import Designs
-    from quati_pool.store.records import Design, Selection
+    from quati_pool.store.records import Design
 
 Values = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -41,6 +41,8 @@ _METHODS = {
     "active": "pairs for a measure",
 }
 _ALL = "all"
+AHEAD = "graded ahead of the random order"
+"""Why a query is left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +106,6 @@ class PeoplesGrades:
     not_judged: frozenset[Pair] = frozenset()
     tied: frozenset[Pair] = frozenset()
     """Those of ``not_judged`` that several people judged without a majority."""
-
-    def any_of(self, selected: Iterable[Selection]) -> bool:
-        """Whether any of the selected pairs has a grade."""
-        return any((one.query_id, one.doc_id) in self.grades for one in selected)
 
 
 def read_people(grading: Grading, people: Labeler) -> PeoplesGrades:
@@ -185,6 +183,7 @@ def frame_of_files(people: LabelSource, judge: Qrels, sampled: str | None) -> Gr
         drawn, sizes = _listed_sample(listed)
         return frame.of_pairs(drawn, sizes, words, order, poisson=listed.stratum is None)
     if sampled == "pairs":
+        frame.refuse_whole_queries(people.name)
         share = len(graded) / len(frame.pairs)
         return frame.of_pairs(
             dict.fromkeys(graded, (_ALL, share)), {_ALL: len(frame.pairs)}, words, order, poisson=False
@@ -210,6 +209,16 @@ class _Frame:
         self.not_judged, self._tied = (
             np.array([pair in some for pair in self.pairs], dtype=np.bool_) for some in (people.not_judged, people.tied)
         )
+
+    def refuse_whole_queries(self, name: str) -> None:
+        """Raises QuatiPoolError if people graded some queries in full and others not at all."""
+        graded = np.bincount(self.query[self.people != NO_GRADE], minlength=len(self._query_ids))
+        whole, untouched = graded == np.bincount(self.query), graded == 0
+        if whole.any() and untouched.any() and (whole | untouched).all():
+            raise QuatiPoolError(
+                f"{name} has all pairs of {counted(int(whole.sum()), 'query', 'queries')} and none of the others, so "
+                "that queries were chosen, not pairs; give --sampled queries"
+            )
 
     def of_listed_queries(self, name: str) -> GradedFrame:
         """The frame of a file whose queries were drawn at random: all that it has grades of."""
@@ -240,13 +249,13 @@ class _Frame:
 
     def of_queries(self, order: Sequence[str], strata: Mapping[str, str], words: str) -> GradedFrame:
         """Whole queries, drawn in this ``order``; ``strata`` has the stratum of each query of the frame."""
-        complete, left_out = self._complete(order, np.ones(len(self.pairs), dtype=np.bool_))
+        complete, left_out, waiting = self._complete(order, np.ones(len(self.pairs), dtype=np.bool_))
         names = sorted(set(strata.values()))
         stratum = np.array([names.index(strata[query_id]) for query_id in self._query_ids], dtype=np.int64)
         sample = QuerySample(complete, stratum)
         _check_strata(sample, names)
         within = np.isin(self.query, complete)
-        return self._graded(within, words, "queries", left_out, queries=sample)
+        return self._graded(within, words, "queries", left_out, waiting, queries=sample)
 
     def of_pairs(
         self,
@@ -260,7 +269,9 @@ class _Frame:
         """Drawn pairs, each with its stratum and probability, graded in this ``order`` of queries; ``sizes`` counts the
         pairs of each stratum."""
         selected = np.array([pair in drawn for pair in self.pairs], dtype=np.bool_)
-        complete, left_out = self._complete(order, selected)
+        if not selected.any():
+            raise QuatiPoolError(f"{words}: no pair was drawn; estimates need people's grades of drawn pairs")
+        complete, left_out, waiting = self._complete(order, selected)
         within = selected & np.isin(self.query, complete)
         rows = np.flatnonzero(within)
         everything = len(complete) == len(self._query_ids)
@@ -276,11 +287,11 @@ class _Frame:
             poisson or not everything,
         )
         queries = None if everything else QuerySample(complete, np.zeros(len(self._query_ids), dtype=np.int64))
-        return self._graded(within, words, "pairs", left_out, queries=queries, asked=asked)
+        return self._graded(within, words, "pairs", left_out, waiting, queries=queries, asked=asked)
 
-    def _complete(self, order: Sequence[str], selected: Flags) -> tuple[Int, dict[str, int]]:
-        """The positions of the queries of ``order`` up to the first of which a ``selected`` pair is not answered, and
-        what is left out: queries that are done sooner than their turn may be easier ones."""
+    def _complete(self, order: Sequence[str], selected: Flags) -> tuple[Int, dict[str, int], str | None]:
+        """The positions of the queries of ``order`` up to the first of which a ``selected`` pair is not answered, what
+        is left out (queries that are done sooner than their turn may be easier ones), and that first query."""
         waiting = selected & (self.people == NO_GRADE) & ~self.not_judged
         codes = self.query_ids.encode(order)
         complete = np.bincount(self.query[waiting], minlength=len(self._query_ids))[codes] == 0
@@ -288,9 +299,9 @@ class _Frame:
         ahead = int(complete[count:].sum())
         left_out = {
             "not graded in full": len(codes) - count - ahead,
-            "graded ahead of the random order": ahead,
+            AHEAD: ahead,
         }
-        return np.sort(codes[:count]), left_out
+        return np.sort(codes[:count]), left_out, order[count] if count < len(codes) else None
 
     @property
     def graded_pairs(self) -> GradedPairs:
@@ -303,6 +314,7 @@ class _Frame:
         words: str,
         unit: Unit,
         left_out: Mapping[str, int],
+        waiting: str | None,
         queries: QuerySample | None = None,
         asked: PairSample | None = None,
     ) -> GradedFrame:
@@ -318,6 +330,7 @@ class _Frame:
             covered=int((self.judge != NO_GRADE).sum()),
             not_judged=int(not_judged.sum()),
             left_out=left_out,
+            waiting=waiting,
         )
         pairs = self.graded_pairs
         return GradedFrame(

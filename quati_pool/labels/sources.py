@@ -81,6 +81,7 @@ def gather(
         _file_source(name, settings, read[name], _drawn(read[name], matched.qrels[name]), matched.ungraded[name])
         for name, (_, settings) in files.items()
     ]
+    on_samples = list(_sampled(read.values()))
     return Gathered(
         config,
         scale if scale is not None else _scale_of(matched.qrels.values()),
@@ -93,7 +94,8 @@ def gather(
         revealed,
         tuple(names),
         pool,
-        [*_sampled(read.values()), *(_warnings(read.values()) if scale is None else [])],
+        [*on_samples, *(_warnings(read.values()) if scale is None else [])],
+        on_samples,
         unmatched,
         state,
     )

@@ -157,6 +157,20 @@ def test_pairs_that_the_judge_lacks_take_the_mean_of_their_query(files: Files) -
     assert len(report.estimates[0].systems) == SYSTEMS
 
 
+@pytest.mark.parametrize("alpha", [0, 1, 1.5, float("nan")])
+def test_an_alpha_that_is_no_level(files: Files, alpha: float) -> None:
+    with pytest.raises(ConfigError, match="give a number between 0 and 1"):
+        files.estimate(files.write(queries(10)), alpha=alpha)
+
+
+def test_queries_that_only_the_runs_have_are_counted(files: Files) -> None:
+    rows = files.judge.read_text().splitlines(keepends=True)
+    files.judge.write_text("".join(row for row in rows if not row.startswith("q19 ")))
+    report = files.estimate(files.write(queries(10)))
+    assert report.drawn.queries == QUERIES - 1
+    assert any("the runs answer 1 query of which nobody graded a pair" in one for one in report.warnings)
+
+
 def test_an_unknown_baseline(files: Files) -> None:
     with pytest.raises(ConfigError, match="--baseline s9: no such run; there are: s0"):
         files.estimate(files.write(queries(10)), baseline="s9")
@@ -199,10 +213,24 @@ class TestPairs:
             files.estimate(self.drawn(files, 0.5), sampled=None, measures=["AP(rel=2)"])
 
     def test_too_few_pairs_for_the_ideal_ranking(self, files: Files) -> None:
-        path = self.drawn(files, 0.03)
+        path = self.drawn(files, 0.12)
         with pytest.raises(QuatiPoolError, match=r"pairs are too few for nDCG@10.*ask for --measures DCG@10"):
             files.estimate(path, sampled=None)
         assert files.estimate(path, sampled=None, measures=["DCG@10"]).estimates
+
+    def test_a_handful_of_pairs(self, files: Files) -> None:
+        with pytest.raises(QuatiPoolError, match=r"^the pairs of people: \d+ pairs are too few for an interval"):
+            files.estimate(self.drawn(files, 0.03), sampled=None, measures=["DCG@10"])
+
+    def test_whole_queries_are_no_sample_of_pairs(self, files: Files) -> None:
+        with pytest.raises(QuatiPoolError, match=r"all pairs of 10 queries and none of the others.*--sampled queries"):
+            files.estimate(files.write(queries(10)), sampled="pairs")
+
+    def test_no_pair_was_drawn(self, files: Files) -> None:
+        path = files.folder / "people.prels"
+        path.write_text("".join(f"q00 d{doc} 1 1 0\n" for doc in range(5)))
+        with pytest.raises(QuatiPoolError, match="no pair was drawn"):
+            files.estimate(path, sampled=None)
 
     def test_prels_are_no_whole_queries(self, files: Files) -> None:
         with pytest.raises(QuatiPoolError, match=r"people is a sample of pairs.*leave out --sampled"):

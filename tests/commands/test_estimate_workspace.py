@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import ir_measures
 import numpy as np
 import pytest
 
@@ -16,10 +17,23 @@ from quati_pool.commands.estimates.settings import EstimateSettings
 from quati_pool.commands.evaluate import Settings, evaluate
 from quati_pool.errors import QuatiPoolError
 from quati_pool.estimation.results import SystemEstimate
+from quati_pool.files.pools import read_pool
+from quati_pool.files.runs import read_run
 from quati_pool.project.events import Listener
 from tests.cli.conftest import Cli, cli
 from tests.commands.annotate.people_at_work import collection, pairs
-from tests.estimated_workspace import GRADED, JUDGE, QUERIES, Pair, draw, grade, judged_workspace, label, relevance
+from tests.estimated_workspace import (
+    GRADED,
+    JUDGE,
+    NOISE,
+    QUERIES,
+    Pair,
+    draw,
+    grade,
+    judged_workspace,
+    label,
+    relevance,
+)
 
 __all__ = ["cli"]
 
@@ -106,7 +120,9 @@ def test_queries_that_were_not_drawn_do_not_count(config: Path) -> None:
 def test_fewer_than_8_completed_queries_are_refused(config: Path, count: int) -> None:
     order = draw(config, 9)
     label(config, "ana", queries=order[:count] or order[1:2])
-    with pytest.raises(QuatiPoolError, match=rf"^{count} .*queries.* an interval needs at least 8") as refused:
+    with pytest.raises(
+        QuatiPoolError, match=rf"^design 1 .*: {count} queries.* an interval needs at least 8"
+    ) as refused:
         estimate(config, EstimateSettings())
     assert "\n" not in str(refused.value)
 
@@ -195,3 +211,69 @@ def test_the_command_prints_the_answer_and_writes_the_files(finished_estimates: 
     assert (found.status, len(found.out.splitlines()) <= 40) == (0, True)
     assert "used as covariate, never as truth" in found.out.replace("\n", " ")
     assert (tmp_path / "out" / "estimate.json").exists()
+
+
+def condensed_means(config: Path, without: set[Pair]) -> dict[str, float]:
+    """nDCG@5 by ir_measures, as if these pairs had never been found."""
+    pool = {(one.query_id, one.doc_id) for block in read_pool(config.parent / "pool.jsonl.gz") for one in block}
+    qrels = [ir_measures.Qrel(*pair, relevance(pair)) for pair in pool - without]
+    means = {}
+    for run_tag in NOISE:
+        run = read_run(config.parent / "runs" / f"{run_tag}.trec.gz", run_tag)
+        ids = zip(run.queries.decode(run.query).to_pylist(), run.docs.decode(run.doc).to_pylist(), strict=True)
+        rows = [
+            ir_measures.ScoredDoc(*pair, float(score))
+            for pair, score in zip(ids, run.score.tolist(), strict=True)
+            if pair not in without
+        ]
+        measure = ir_measures.nDCG @ 5
+        means[run_tag] = ir_measures.calc_aggregate([measure], qrels, rows)[measure]
+    return means
+
+
+def test_what_could_not_be_judged_leaves_the_rankings_and_bounds_hold_any_grades(config: Path) -> None:
+    draw(config, QUERIES)
+    missing: set[Pair] = set()
+    generator = np.random.default_rng(2)
+
+    def seldom_unsure(pair: Pair) -> int | None:
+        if generator.random() < 0.1:
+            missing.add(pair)
+            return None
+        return relevance(pair)
+
+    label(config, "ana", seldom_unsure)
+    found = by_tag(estimate(config, EstimateSettings()))
+    assert {tag: one.estimate for tag, one in found.items()} == pytest.approx(condensed_means(config, missing))
+    whole = condensed_means(config, set())
+    for tag, one in found.items():
+        assert one.bounds is not None
+        assert one.bounds[0] <= whole[tag] <= one.bounds[1]
+    assert {one.verdict for one in estimate(config, EstimateSettings()).estimates[0].differences} == {"inconclusive"}
+
+
+def test_a_new_design_does_not_hide_the_one_that_people_answered(config: Path) -> None:
+    draw(config, 10)
+    grade(config, queries=10)
+    before = estimate(config, EstimateSettings())
+    assign(config, AssignOptions(random="60", seed=5))
+    after = estimate(config, EstimateSettings())
+    assert after.drawn.design == before.drawn.design == "design 1 (random queries, seed 0)"
+    with pytest.raises(QuatiPoolError, match=r"^design 2 \(random pairs, seed 5\): \d+ quer.* graded in full"):
+        estimate(config, EstimateSettings(design=2))
+
+
+def test_of_an_unfinished_design_of_pairs_the_finished_queries_are_a_sample(config: Path) -> None:
+    assign(config, AssignOptions(pairs_for="DCG@5", expect=150))
+    grade(config, queries=10)
+    report = estimate(config, EstimateSettings(measures=["DCG@5"]))
+    [found] = report.estimates
+    assert (report.drawn.unit, report.drawn.labelled, found.unit) == ("pairs", 10, "queries")
+    assert "cover the sampling of queries and pairs only" in report.statement(found)
+    assert all(one.needed is None or one.needed <= QUERIES - 10 for one in found.differences)
+
+
+def test_grades_given_after_a_judges_are_said(config: Path) -> None:
+    label(config, "ana", queries=draw(config, 9))
+    report = estimate(config, EstimateSettings(revealed=True))
+    assert "given after seeing a judge's" in report.statement(report.estimates[0])

@@ -112,13 +112,21 @@ def test_ties_are_adjusted_by_holm_too() -> None:
 # Simultaneous intervals.
 
 
-@pytest.mark.parametrize(("groups", "degrees"), [(3, 10), (6, 20), (10, 14), (12, None)])
-def test_all_pairs_of_independent_means_have_tukeys_quantile(groups: int, degrees: float | None) -> None:
-    # Means with equal errors: the largest |t| of their differences is the studentized range divided by √2.
-    one = Estimated(np.zeros(groups), 0.3 * np.eye(groups), np.eye(groups), degrees, np.zeros(groups))
+@pytest.mark.parametrize("groups", [3, 6, 12])
+def test_all_pairs_of_independent_means_have_tukeys_quantile(groups: int) -> None:
+    # Means with equal errors that are known: the largest |z| of their differences is the range divided by √2.
+    one = Estimated(np.zeros(groups), 0.3 * np.eye(groups), np.eye(groups), None, np.zeros(groups))
     found = simultaneous_quantile(one.differences(*np.triu_indices(groups, k=1)), 0.05, seed=1)
-    expected = stats.studentized_range.ppf(0.95, groups, degrees or 1e5) / np.sqrt(2)
-    assert found == pytest.approx(expected, rel=0.02)
+    assert found == pytest.approx(stats.studentized_range.ppf(0.95, groups, 1e5) / np.sqrt(2), rel=0.02)
+
+
+@pytest.mark.parametrize(("columns", "degrees"), [(2, 9), (10, 14), (40, 24)])
+def test_independent_differences_have_sidaks_quantile(columns: int, degrees: float) -> None:
+    # Each has a standard error of its own, so that all lie within c with the probability P(|t| ≤ c) to the power of
+    # their number.
+    one = Estimated(np.zeros(columns), 0.3 * np.eye(columns), np.eye(columns), degrees, np.zeros(columns))
+    expected = stats.t.ppf((1 + 0.95 ** (1 / columns)) / 2, degrees)
+    assert simultaneous_quantile(one, 0.05, seed=1) == pytest.approx(expected, rel=0.03)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.2])

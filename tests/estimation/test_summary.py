@@ -264,7 +264,7 @@ def test_estimates_from_pairs(target: Target) -> None:
     means = estimator.estimate(sample)
     alone = PairEstimator(one.frame, measure, SCALE, fold, use_judge=False).estimate(sample)
     judge_only = estimator.under(one.frame.judge)
-    labelled = Labelled(len(sample), len(one.frame))
+    labelled = Labelled(len(sample), len(one.frame), "pairs")
     found = from_pairs("nDCG@10", target, TAGS, means, alone, judge_only, labelled, Choices())
     like_these = target == "queries-like-these"
     expected, people = means.means(like_these=like_these), alone.means(like_these=like_these)
@@ -322,3 +322,11 @@ def test_all_intervals_of_differences_cover_at_once() -> None:
         )
     assert 0.925 <= covered / 600 <= 0.975
     assert wrong / 600 <= 0.05 + 0.018
+
+
+def test_a_census_decides_every_difference_unless_grades_are_missing() -> None:
+    census = values(drawn=QUERIES)
+    found = estimated(census).differences
+    assert {one.verdict for one in found} == {"better"}
+    assert all(one.estimate > 0 and one.low == one.high for one in found)
+    assert {one.verdict for one in estimated(replace(census, complete=False)).differences} == {"inconclusive"}

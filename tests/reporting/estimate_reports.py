@@ -81,6 +81,7 @@ def estimate(
         alpha=0.05,
         delta=0.02,
         looks=1,
+        unit="queries",
     )
     return replace(made, **changes)
 
@@ -93,9 +94,8 @@ PAIRS = replace(QUERIES, unit="pairs", design="design 4 (pairs for nDCG@10, seed
 
 
 def report(*estimates: Estimate, config: PoolConfig | None = None, drawn: Drawn = QUERIES, **changes: Any) -> Report:
-    made = Report(
-        config=config, people="nist", judge="llm", judge_version=None, drawn=drawn, estimates=estimates, seed=0
-    )
+    found = tuple(replace(one, unit=drawn.unit) for one in estimates)
+    made = Report(config=config, people="nist", judge="llm", judge_version=None, drawn=drawn, estimates=found, seed=0)
     return replace(made, **changes)
 
 

@@ -41,6 +41,8 @@ class EstimateReport:
     estimates: tuple[Estimate, ...]
     seed: int
     aggregation: str | None = None
+    revealed: bool = False
+    """Whether grades count that people gave after seeing a judge's."""
     gathered: Gathered | None = None
     """The label files that were read, or the workspace's labelers."""
     runs: Mapping[str, str] = field(default_factory=dict)
@@ -61,16 +63,18 @@ class EstimateReport:
             if drawn.unit == "queries"
             else f"{counted(drawn.labels, 'pair', 'pairs')} of {counted(drawn.labelled, 'query', 'queries')}"
         )
+        seen = " (grades count that were given after seeing a judge's)" if self.revealed else ""
+        what = drawn.unit if drawn.unit == estimate.unit else f"{estimate.unit} and {drawn.unit}"
         version = f" (version {self.judge_version[:12]})" if self.judge_version else ""
         several = (
             "" if self.aggregation is None else f" ({self.aggregation} of a pair's grades, leads' decisions first)"
         )
         level = 100 * (1 - estimate.alpha / estimate.looks)
         return (
-            f"Estimate of {estimate.measure} under the grades of {self.people}{several}, "
+            f"Estimate of {estimate.measure} under the grades of {self.people}{several}{seen}, "
             f"for {self.population(estimate)}, "
             f"within this pool; {sample} drawn at random: {drawn.design}; "
-            f"the {level:.4g} % intervals cover the sampling of {drawn.unit} "
+            f"the {level:.4g} % intervals cover the sampling of {what} "
             "only, not disagreement among assessors, unjudged documents or systems outside the pool; "
             f"{counted(len(estimate.differences), 'comparison', 'comparisons')}, Holm; "
             f"{counted(estimate.looks, 'look', 'looks')}; judge {self.judge}{version} used as covariate, "
@@ -96,6 +100,8 @@ def estimate(
 
     Raises QuatiPoolError where the labels are no random sample, or too few for an interval.
     """
+    if not 0 < settings.alpha < 1:
+        raise ConfigError(f"alpha is {settings.alpha}; give a number between 0 and 1, such as 0.05")
     files = files or LabelFiles()
     of_files = settings.people in files.files
     needs_labels = not (of_files and settings.judge in files.files)
@@ -122,6 +128,7 @@ def estimate(
         estimates,
         seed_of(settings, config),
         sources.aggregation,
+        settings.revealed,
         sources.gathered,
         run_set.digests,
         (*sources.warnings, *run_set.warnings, *estimator.warnings(measures)),

@@ -12,28 +12,32 @@ from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.estimation.pair_estimates import PairEstimator, PairMeans, folds
 from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame, judge_or_mean
 from quati_pool.estimation.pair_measures import PairMeasure, highest_value, parse_pair_measure
-from quati_pool.estimation.query_regression import QuerySample
+from quati_pool.estimation.query_regression import LEAST, QuerySample
 from quati_pool.estimation.results import Estimate, Target
 from quati_pool.estimation.summary import Choices, Labelled, QueryValues, from_pairs, from_queries
-from quati_pool.evaluation.judged_runs import JudgedRuns, emptied_if_unjudged
+from quati_pool.evaluation.judged_runs import JudgedRuns, condensed, emptied_if_unjudged
 from quati_pool.evaluation.measures import deepest, resolve
 from quati_pool.evaluation.scores import Values, score
 from quati_pool.labels.graded_frame import (
+    AHEAD,
     GradedFrame,
     GradedPairs,
 )
 from quati_pool.project.runs import RunSet
-from quati_pool.records import Int
+from quati_pool.records import Int, Run
 from quati_pool.registry import nearest
 from quati_pool.text.pluralize import counted
 
 MOST_NOT_JUDGED = 0.05
 """The share of pairs that people could not judge, above which estimates also show what these pairs could change."""
-UNSURE_IDEAL = 0.5
+UNSURE_IDEAL = 0.2
 """The mean squared relative error of a query's ideal above which nDCG is not estimated from pairs: its bias then is no
 longer small against its interval."""
 DELTA = 0.02
 """Systems that differ by less than this share of the measure's highest value count as tied."""
+LEAST_PAIRS = 50
+"""The fewest pairs that were left to chance (π below 1) from which anything is estimated: the variance of fewer is not
+known well enough for an interval."""
 _TOP = 10
 """The ranks in which documents outside the pool are counted, where a measure has no cutoff."""
 
@@ -74,6 +78,12 @@ class FrameEstimator:
             )
         depth = deepest(resolve(measures)) or _TOP
         rows = self._joined.rows(depth)
+        unknown = max(one.unjudged_queries for one in rows)
+        if unknown:
+            found.append(
+                f"the runs answer {counted(unknown, 'query', 'queries')} of which nobody graded a pair, and which are "
+                "no part of the estimate"
+            )
         outside = sum(int((one.judgement < 0).sum()) for one in rows)
         if outside:
             found.append(
@@ -91,41 +101,90 @@ class FrameEstimator:
         return tuple(found for measure in served for found in self._from_pairs(frame, measure))
 
     def _from_queries(self, sample: QuerySample, measures: Sequence[str]) -> Iterator[Estimate]:
+        if len(sample.drawn) < LEAST:
+            raise self._too_few(len(sample.drawn))
         judge = score(self._joined, measures)
-        people, *extremes = (self._people_values(sample, grades, measures) for grades in self._filled())
+        people = self._people_values(sample, measures)
+        changes = self._changes(sample, measures, people)
         for place, measure in enumerate(measures):
+            values = QueryValues(
+                people[:, place].T, judge.values[:, place].T, sample, complete=not self._frame.drawn.not_judged
+            )
             for target in self._settings.targets:
-                found, *others = (
-                    from_queries(
-                        measure,
-                        target,
-                        self._run_tags,
-                        QueryValues(values[:, place].T, judge.values[:, place].T, sample),
-                        self._choices(measure),
-                        self._rankings(measures),
-                    )
-                    for values in (people, *extremes)
+                found = from_queries(
+                    measure, target, self._run_tags, values, self._choices(measure), self._rankings(measures)
                 )
-                yield _bounded(found, others)
+                yield self._bounded(found, changes[:, :, place])
 
-    def _people_values(self, sample: QuerySample, grades: Int, measures: Sequence[str]) -> Values:
-        """The measures for the drawn queries, shape (runs, measures, drawn); 0 for a query without a graded pair."""
+    def _too_few(self, queries: int) -> QuatiPoolError:
+        return QuatiPoolError(
+            f"{self._frame.drawn.design}: {counted(queries, 'query is', 'queries are')} graded in full, and an "
+            f"interval needs at least {LEAST}; have more queries graded{self._blocked()}"
+        )
+
+    def _blocked(self) -> str:
+        """What the first query lacks that is not graded in full, if later ones are."""
+        drawn = self._frame.drawn
+        if not drawn.waiting or not drawn.left_out.get(AHEAD):
+            return ""
+        return f"; query {drawn.waiting!r} waits, and later ones are done, which count only after it"
+
+    def _people_values(self, sample: QuerySample, measures: Sequence[str]) -> Values:
+        """The measures for the drawn queries, shape (runs, measures, drawn), without the pairs that people could not
+        judge, as if these had never been in the pool."""
+        frame = self._frame
+        rows = np.flatnonzero(frame.not_judged)
+        query_ids = frame.query_ids.decode(frame.query[rows]).to_pylist()
+        doc_ids = frame.doc_ids.decode(frame.doc[rows]).to_pylist()
+        runs = [condensed(run, query_ids, doc_ids) for run in self._joined.runs]
+        return self._drawn_values(runs, frame.people, sample, measures)
+
+    def _drawn_values(self, runs: Sequence[Run], grades: Int, sample: QuerySample, measures: Sequence[str]) -> Values:
+        """The measures of runs for the drawn queries under some grades; 0 for a query without a graded pair."""
         qrels = self._frame.qrels(grades, np.isin(self._frame.query, sample.drawn))
-        runs = [emptied_if_unjudged(run, qrels) for run in self._joined.runs]
-        scores = score(JudgedRuns(runs, qrels), measures)
+        scores = score(JudgedRuns([emptied_if_unjudged(run, qrels) for run in runs], qrels), measures)
         values = np.zeros((len(runs), len(measures), len(sample.drawn)))
         graded = self._frame.query_ids.encode(scores.query_ids)
         values[:, :, np.searchsorted(sample.drawn, graded)] = scores.values
         return values
 
-    def _filled(self) -> Iterator[Int]:
-        """People's grades, and, if they could not judge many pairs, these grades with the lowest grade for such pairs,
-        and with the highest."""
+    def _changes(self, sample: QuerySample, measures: Sequence[str], people: Values) -> Values:
+        """How far each system's estimate would fall and rise with the grades of ``_extremes``, shape (runs, 2,
+        measures); no rows where ``_extremes`` has none. An estimate changes by as much as the mean of the drawn queries
+        does, as its λ is from the others."""
+        changes = [
+            [
+                (self._drawn_values([run], grades, sample, measures) - people[place])[0] @ sample.shares
+                for grades in extremes
+            ]
+            for place, (run, extremes) in enumerate(zip(self._joined.runs, self._extremes(measures), strict=False))
+        ]
+        return np.array(changes).reshape(len(changes), 2, len(measures))
+
+    def _extremes(self, measures: Sequence[str]) -> Iterator[tuple[Int, Int]]:
+        """For each system, if people could not judge many pairs, all grades with these pairs at its worst and at its
+        best: what it ranks as far as the measures read has the lowest grade and the rest the highest, and the
+        reverse."""
         frame = self._frame
-        yield frame.people
-        if frame.drawn.not_judged > MOST_NOT_JUDGED * (frame.drawn.labels + frame.drawn.not_judged):
-            for grade in (self._scale[0], self._scale[-1]):
-                yield np.where(frame.not_judged, grade, frame.people)
+        if frame.drawn.not_judged <= MOST_NOT_JUDGED * (frame.drawn.labels + frame.drawn.not_judged):
+            return
+        lowest, highest = self._scale[0], self._scale[-1]
+        for rows in self._joined.rows(deepest(resolve(measures))):
+            ranked = np.zeros(len(frame.query), dtype=np.bool_)
+            ranked[rows.judgement[rows.judgement >= 0]] = True
+            worst, best = np.where(ranked, lowest, highest), np.where(ranked, highest, lowest)
+            yield np.where(frame.not_judged, worst, frame.people), np.where(frame.not_judged, best, frame.people)
+
+    def _bounded(self, found: Estimate, changes: Values) -> Estimate:
+        """The estimate with what it would be if it changed, by ``changes``, shape (runs, 2)."""
+        if not len(changes):
+            return found
+        of = dict(zip(self._run_tags, changes.tolist(), strict=True))
+        systems = (
+            replace(one, bounds=(one.estimate + min(*of[one.run_tag], 0), one.estimate + max(*of[one.run_tag], 0)))
+            for one in found.systems
+        )
+        return replace(found, systems=tuple(systems))
 
     def _rankings(self, measures: Sequence[str]) -> list[int]:
         """A number for each system; equal ones rank the pool's pairs alike as far as the measures read."""
@@ -137,19 +196,39 @@ class FrameEstimator:
     def _from_pairs(self, frame: PairFrame, measure: PairMeasure) -> Iterator[Estimate]:
         fold = folds(len(frame), self._seed)
         estimator = PairEstimator(frame, measure, self._scale, fold)
-        samples = [self._frame.pair_sample(grades) for grades in self._filled()]
+        sample = self._frame.pair_sample(self._frame.people)
+        queries = slice(None) if self._frame.queries is None else self._frame.queries.drawn
+        if self._frame.queries is not None and len(self._frame.queries.drawn) < LEAST:
+            raise self._too_few(len(self._frame.queries.drawn))
+        if 0 < (sample.inclusion < 1).sum() < LEAST_PAIRS:
+            raise QuatiPoolError(
+                f"{self._frame.drawn.design}: {counted(len(sample), 'pair is', 'pairs are')} too few for an interval, "
+                f"which needs {LEAST_PAIRS}; have more pairs graded"
+            )
+        if "queries-like-these" in self._settings.targets and len(self._frame.query_ids) < LEAST:
+            raise QuatiPoolError(
+                f"queries like these are estimated from at least {LEAST} queries; ask for --target these-queries"
+            )
         judge = estimator.under(self._judge.astype(np.float64))
-        alone = PairEstimator(frame, measure, self._scale, fold, use_judge=False).estimate(samples[0])
-        means = [estimator.estimate(sample) for sample in samples]
-        _check_ideal(means[0], measure, len(samples[0]))
+        found = estimator.estimate(sample)
+        if measure.normalized and found.ideal_error[queries].mean() > UNSURE_IDEAL:
+            raise _too_few_pairs(measure, len(sample))
+        alone = PairEstimator(frame, measure, self._scale, fold, use_judge=False).estimate(sample)
+        changes = [
+            [
+                (estimator.estimate(self._frame.pair_sample(grades)).by_query - found.by_query)[queries, system].mean()
+                for grades in extremes
+            ]
+            for system, extremes in enumerate(self._extremes([measure.name]))
+        ]
         for target in self._settings.targets:
-            found, *others = (self._of_pairs(measure.name, target, one, alone, judge) for one in means)
-            yield _bounded(found, others)
+            estimate = self._of_pairs(measure.name, target, found, alone, judge)
+            yield self._bounded(estimate, np.array(changes).reshape(len(changes), 2))
 
     def _of_pairs(self, measure: str, target: Target, found: PairMeans, alone: PairMeans, judge: Values) -> Estimate:
         queries, drawn = self._frame.queries, self._frame.drawn
         if queries is None:
-            labelled = Labelled(drawn.labels, drawn.pairs)
+            labelled = Labelled(drawn.labels, drawn.pairs, "pairs")
             choices, rankings = self._choices(measure), self._rankings([measure])
             return from_pairs(measure, target, self._run_tags, found, alone, judge, labelled, choices, rankings)
         share = len(queries.drawn) / drawn.queries
@@ -183,21 +262,8 @@ def pair_frame(pairs: GradedPairs, joined: JudgedRuns, depth: int) -> PairFrame:
     )
 
 
-def _check_ideal(means: PairMeans, measure: PairMeasure, labels: int) -> None:
-    if means.ideal_error > UNSURE_IDEAL:
-        raise QuatiPoolError(
-            f"{counted(labels, 'pair', 'pairs')} are too few for {measure.name}: the ideal ranking of a query remains "
-            f"unknown; ask for --measures {measure.name.removeprefix('n')}, or have more pairs graded"
-        )
-
-
-def _bounded(found: Estimate, extremes: Sequence[Estimate]) -> Estimate:
-    """The estimate with the lowest and the highest value of each system among the ``extremes``."""
-    if not extremes:
-        return found
-    values = [{system.run_tag: system.estimate for system in one.systems} for one in (found, *extremes)]
-    systems = (
-        replace(one, bounds=(min(of[one.run_tag] for of in values), max(of[one.run_tag] for of in values)))
-        for one in found.systems
+def _too_few_pairs(measure: PairMeasure, labels: int) -> QuatiPoolError:
+    return QuatiPoolError(
+        f"{counted(labels, 'pair', 'pairs')} are too few for {measure.name}: the ideal ranking of a query remains "
+        f"unknown; ask for --measures {measure.name.removeprefix('n')}, or have more pairs graded"
     )
-    return replace(found, systems=tuple(systems))

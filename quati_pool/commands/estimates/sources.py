@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from quati_pool.commands.estimates.drawn import begun_design
 from quati_pool.commands.estimates.settings import EstimateSettings
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.labels.base import PRECEDENCE
@@ -63,6 +65,7 @@ def graded(
     assert store is not None
     from quati_pool.labels.labelers import Grading
     from quati_pool.store.designs import Designs
+    from quati_pool.store.drawn_labels import designs_of_people
 
     gathered = gather(config, names, files, pool=pool, store=store)
     judge = chosen_judge(gathered, settings)
@@ -70,7 +73,8 @@ def graded(
     designs = Designs(store, config.name)
     labeler, words = chosen_people(grading, settings)
     people = read_people(grading, labeler)
-    design = _design(designs, settings, people)
+    answered = frozenset().union(*designs_of_people(store, config.name).values())
+    design = _design(designs, settings, answered, people)
     aggregation = settings.aggregate if settings.people is None else None
     return frame_of_design(people, judge.qrels, design, designs), _sources(gathered, words, aggregation, judge)
 
@@ -98,9 +102,8 @@ def named_source(gathered: Gathered, name: str) -> LabelSource:
 
 def _sources(gathered: Gathered, people: str, aggregation: str | None, judge: LabelSource) -> Sources:
     grades = {*gathered.scale, *(grade for one in gathered.sources for grade in one.qrels.relevance.tolist())}
-    sampled = any(one.qrels.sample is not None for one in gathered.sources)
-    # What gather says of sampled qrels is about measures that are not estimated.
-    return Sources(gathered, people, aggregation, judge, sorted(grades), () if sampled else tuple(gathered.warnings))
+    warnings = tuple(one for one in gathered.warnings if one not in gathered.on_samples)
+    return Sources(gathered, people, aggregation, judge, sorted(grades), warnings)
 
 
 def chosen_people(grading: Grading, settings: EstimateSettings) -> tuple[Labeler, str]:
@@ -116,8 +119,10 @@ def chosen_people(grading: Grading, settings: EstimateSettings) -> tuple[Labeler
     return panel, names[0] if len(names) == 1 else f"{len(names)} people"
 
 
-def _design(designs: Designs, settings: EstimateSettings, people: PeoplesGrades) -> Design:
-    """The design that was named, or the latest random one of which people graded something."""
+def _design(
+    designs: Designs, settings: EstimateSettings, answered: Container[int | None], people: PeoplesGrades
+) -> Design:
+    """The design that was named, or the latest random one that was begun."""
     there = {one.design_id: one for one in designs.all()}
     if settings.design is not None:
         if settings.design not in there:
@@ -132,5 +137,4 @@ def _design(designs: Designs, settings: EstimateSettings, people: PeoplesGrades)
             "no design drew pairs at random, so that people's grades say nothing about the others; "
             "run: quati-pool assign --random-queries N, or --pairs-for nDCG@10 --expect N"
         )
-    begun = (one for one in random if people.any_of(designs.selections(one.design_id or 0)))
-    return next(begun, random[0])
+    return begun_design(random, designs, answered, people.grades)

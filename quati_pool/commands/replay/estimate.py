@@ -239,6 +239,8 @@ def _scale(gathered: Gathered, people: LabelSource) -> list[int]:
 
 def _plan(settings: ReplaySettings, census: Census, run_tags: Sequence[str], config: PoolConfig | None) -> ReplayPlan:
     queries, pairs = len(census.people), len(census.frame)
+    if not 0 < settings.alpha < 1:
+        raise ConfigError(f"alpha is {settings.alpha}; give a number between 0 and 1, such as 0.05")
     if not LEAST <= settings.queries <= queries:
         raise QuatiPoolError(
             f"{counted(settings.queries, 'query', 'queries')} cannot be drawn from {queries:,}: give --queries from "

@@ -59,7 +59,7 @@ def leader(report: EstimateReport, estimate: Estimate) -> str:
     if not found or estimate.baseline is not None:
         return f"{said}."
     doubt = "" if any(verdict == "better" for verdict, _ in found) else "No clear winner: "
-    return f"{doubt}{said}; {_relations(report, found, 'it is' if len(equal) == 1 else 'they are')}."
+    return f"{doubt}{said}; {_relations(report, estimate, found, 'it is' if len(equal) == 1 else 'they are')}."
 
 
 def _against(run_tags: Sequence[str], differences: Sequence[Difference]) -> list[tuple[Verdict, list[Difference]]]:
@@ -76,7 +76,9 @@ def _against(run_tags: Sequence[str], differences: Sequence[Difference]) -> list
     ]
 
 
-def _relations(report: EstimateReport, found: Sequence[tuple[Verdict, list[Difference]]], it_is: str) -> str:
+def _relations(
+    report: EstimateReport, estimate: Estimate, found: Sequence[tuple[Verdict, list[Difference]]], it_is: str
+) -> str:
     """``of the other 7 it is better than 4 and tied with 1; 2 are open: 12 more queries would decide``."""
     counts = Counter(verdict for verdict, _ in found)
     several = len(found) > 1
@@ -84,30 +86,32 @@ def _relations(report: EstimateReport, found: Sequence[tuple[Verdict, list[Diffe
     unsure = [one for verdict, ones in found if verdict == "inconclusive" for one in ones if one.verdict == verdict]
     if counts["inconclusive"] == len(found):
         which = f"any of {others}" if several else others
-        return f"whether {it_is} better than {which} is open: {_would_decide(report, unsure)}"
+        return f"whether {it_is} better than {which} is open: {_would_decide(report, estimate, unsure)}"
     if len(counts) == 1:
         return f"{it_is} {_RELATIONS[found[0][0]]} {'all of ' if several else ''}{others}"
     decided = [f"{words} {counts[verdict]:,}" for verdict, words in _RELATIONS.items() if counts[verdict]]
     said = f"of {others} {it_is} {listed(decided)}"
     if not unsure:
         return said
-    return f"{said}; {counted(counts['inconclusive'], 'is', 'are')} open: {_would_decide(report, unsure)}"
+    return f"{said}; {counted(counts['inconclusive'], 'is', 'are')} open: {_would_decide(report, estimate, unsure)}"
 
 
-def _would_decide(report: EstimateReport, unsure: Sequence[Difference]) -> str:
+def _would_decide(report: EstimateReport, estimate: Estimate, unsure: Sequence[Difference]) -> str:
     """How many further labels would decide the open differences, as far as any number would."""
     drawn = report.drawn
     few = sum(one.reason is not None for one in unsure)
     if few == len(unsure):
-        return "people's grades differ in too few queries"
+        return (
+            "they differ in too few queries to be tested" if few > 1 else "it differs in too few queries to be tested"
+        )
     if few:
-        rest = _would_decide(report, [one for one in unsure if one.reason is None])
-        return f"in {few:,} people's grades differ in too few queries; for the rest {rest}"
-    all_of_them = f"not even all {drawn.queries if drawn.unit == 'queries' else drawn.pairs:,}"
+        rest = _would_decide(report, estimate, [one for one in unsure if one.reason is None])
+        return f"{counted(few, 'differs', 'differ')} in too few queries to be tested; for the rest {rest}"
+    all_of_them = f"not even all {drawn.queries if estimate.unit == 'queries' else drawn.pairs:,}"
     needed = [one.needed for one in unsure if one.needed is not None]
     if not needed:
-        return f"{all_of_them} {drawn.unit} would decide"
-    more = counted(max(needed), *_MORE[drawn.unit])
+        return f"{all_of_them} {estimate.unit} would decide"
+    more = counted(max(needed), *_MORE[estimate.unit])
     if len(needed) == len(unsure):
         return f"{more} would decide"
     return f"{more} would decide {len(needed):,} of them; for the rest {all_of_them} would do"
@@ -118,7 +122,7 @@ def _decided(report: EstimateReport, estimate: Estimate) -> Iterator[str]:
     found = estimate.differences
     counts = Counter(one.verdict for one in found)
     unsure = [one for one in found if one.verdict == "inconclusive"]
-    would = f": {_would_decide(report, unsure)}" if unsure else ""
+    would = f": {_would_decide(report, estimate, unsure)}" if unsure else ""
     tested = f"(Holm, {significance(estimate)}; ties within ±{estimate.delta:.3g})"
     if estimate.baseline is not None and found:
         parts = [f"{counts[verdict]:,} {word}" for verdict, word in _COUNTED.items() if counts[verdict]]

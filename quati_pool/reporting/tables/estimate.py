@@ -69,8 +69,8 @@ def systems_table(report: EstimateReport, estimate: Estimate) -> Table:
         columns += [Column("Lowest", 4), Column("Highest", 4)]
         rows = [[*row, *(one.bounds or (None, None))] for row, one in zip(rows, estimate.systems, strict=True)]
         notes.append(
-            "Lowest and highest: the estimate if all pairs that people could not judge had the lowest or the highest "
-            "grade."
+            "Lowest and highest: the estimate if the pairs that people could not judge had the worst or the best "
+            "grades for the system."
         )
     return Table(_title("Estimates of", report, estimate), columns, rows, " ".join([*notes, *estimate.warnings]))
 
@@ -96,7 +96,7 @@ def differences_table(report: EstimateReport, estimate: Estimate, limit: int | N
         Column("p", 4, positive=True),
         Column("p, Holm", 4, positive=True),
         Column("Verdict"),
-        Column(f"Further {report.drawn.unit}"),
+        Column(f"Further {estimate.unit}"),
     ]
     rows: list[list[Cell]] = [
         [one.a, one.b, target, one.estimate, (one.low, one.high), one.p, one.p_adjusted, one.verdict, one.needed]
@@ -118,7 +118,7 @@ def _verdicts(report: EstimateReport, estimate: Estimate, limit: int | None) -> 
     ]
     if any(one.verdict == "inconclusive" for one in estimate.differences):
         notes.append(
-            f"Further {report.drawn.unit}: how many more would decide an inconclusive difference with a power of 80 %; "
+            f"Further {estimate.unit}: how many more would decide an inconclusive difference with a power of 80 %; "
             "a dash there: not even all would."
         )
     if limit is not None and len(estimate.differences) > limit:
@@ -169,7 +169,7 @@ def systems_csv(report: EstimateReport) -> str:
 
 def differences_csv(report: EstimateReport) -> str:
     """CSV with one row for each measure, target and difference."""
-    heading = f"measure target a b estimate low high p p_adjusted verdict {report.drawn.unit}_needed reason"
+    heading = f"measure target a b estimate low high p p_adjusted verdict {report.estimates[0].unit}_needed reason"
     return _csv(heading, [[*_key(one), *_differences(two)] for one in report.estimates for two in one.differences])
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.commands.estimates.drawn import drawn_designs
+from quati_pool.commands.estimates.drawn import begun_design, drawn_designs
 from quati_pool.errors import QuatiPoolError
 from quati_pool.estimation.results import Drawn, Unit
+from quati_pool.store.drawn_labels import designs_of_people
 from quati_pool.store.records import Design
 
 _SHARE = 4
@@ -64,11 +65,10 @@ def interval_width(session: AnnotationSession, pairs: PeoplesPairs) -> IntervalW
 
 def _design(session: AnnotationSession, pairs: PeoplesPairs) -> Design | None:
     drawn = drawn_designs(session.designs)
-    for design in reversed(drawn):
-        assert design.design_id is not None
-        if any((one.query_id, one.doc_id) in pairs.opinions for one in session.designs.selections(design.design_id)):
-            return design
-    return drawn[-1] if drawn else None
+    if not drawn:
+        return None
+    answered = frozenset().union(*designs_of_people(session.store, session.config.name).values())
+    return begun_design(drawn[::-1], session.designs, answered, pairs.opinions)
 
 
 def _none_yet(session: AnnotationSession, design: Design, problem: str) -> IntervalWidth:
