@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from quati_pool.estimation.estimated import Estimated
 from quati_pool.records import Int
+from quati_pool.stats.bootstrap import DRAWS, multiplicities
+from quati_pool.stats.ratio import ratio
 from quati_pool.stats.significance import holm_adjusted
 
 Values = npt.NDArray[np.float64]
@@ -17,9 +19,10 @@ POWER = 0.8
 FEWEST = 8
 """A difference that fewer queries than these show is inconclusive, whatever its p."""
 
-_DRAWS, _FEWEST_DRAWS = 5000, 1000
-_WORK = 2e10
+_DRAWS = 5000
 _BLOCK = 4_000_000
+# A variance below this share of the one that was estimated is a rounding error.
+_NOTHING = 1e-9
 
 
 def p_values(differences: Estimated) -> Values:
@@ -59,38 +62,39 @@ def verdicts(differences: Estimated, support: Int, alpha: float, delta: float) -
 
 def simultaneous_quantile(differences: Estimated, alpha: float, seed: int) -> float | None:
     """The number of standard errors within which all differences lie at once with probability 1 − ``alpha``: the
-    quantile of the largest of their absolute t, simulated from their joint distribution (Westfall, Young,
-    Resampling-Based Multiple Testing, 1993, chapter 2). With degrees of freedom, each simulated difference is divided
-    by a standard error of its own, from as many simulated residuals. None without a difference that has a standard
-    error."""
-    rows, error = differences.rows, differences.standard_error
+    quantile of the largest of their absolute t in resamples of the drawn queries, each with standard errors of its own
+    (Efron, Tibshirani, An Introduction to the Bootstrap, 1993, section 12.5). Errors of drawn pairs are sums of many,
+    and simulated as normal. None without a difference that has a standard error."""
+    error = differences.standard_error
     defined = error > 0
     if not defined.any():
         return None
-    scaled = _compact(rows[:, defined] / error[defined])
+    scaled = differences.rows[:, defined] / error[defined]
+    units, rest = scaled[: differences.units], _compact(scaled[differences.units :])
+    normal = (rest**2).sum(axis=0)
     generator = np.random.default_rng(seed)
-    degrees = 0 if differences.degrees is None else max(round(differences.degrees), 1)
-    size = len(scaled) * scaled.shape[1] * (degrees + 1)
-    draws = int(np.clip(_WORK // max(size, 1), _FEWEST_DRAWS, _DRAWS))
-    largest = np.concatenate([_largest(generator, scaled, degrees, block) for block in _blocks(draws, scaled, degrees)])
-    return float(np.quantile(largest, 1 - alpha))
+    largest = []
+    for draws, counts in _resamples(differences.units, scaled.shape[1], seed):
+        t = generator.standard_normal((draws, len(rest))) @ rest
+        if counts is not None:
+            sums, squares = counts @ units, counts @ units**2
+            number = differences.units
+            variance = (squares - sums**2 / number) * (number / (number - 1)) + normal
+            t = (t + sums) * ratio(np.ones_like(variance), np.sqrt(np.maximum(variance, 0)), variance > _NOTHING, 0.0)
+        largest.append(np.abs(t).max(axis=1))
+    return float(np.quantile(np.concatenate(largest), 1 - alpha))
 
 
-def _blocks(draws: int, scaled: Values, degrees: int) -> Iterator[int]:
-    """How many draws are made at a time."""
-    step = max(1, _BLOCK // (scaled.shape[1] * (degrees + 1)))
-    for start in range(0, draws, step):
-        yield min(step, draws - start)
-
-
-def _largest(generator: np.random.Generator, scaled: Values, degrees: int, draws: int) -> Values:
-    """The largest absolute t of some simulated sets of differences, shape (draws,)."""
-    drawn = generator.standard_normal((draws * (degrees + 1), len(scaled))) @ scaled
-    drawn = np.abs(drawn).reshape(draws, degrees + 1, -1)
-    if degrees:
-        drawn[:, 0] /= np.sqrt((drawn[:, 1:] ** 2).mean(axis=1))
-    largest: Values = drawn[:, 0].max(axis=1)
-    return largest
+def _resamples(units: int, columns: int, seed: int) -> Iterator[tuple[int, Values | None]]:
+    """Blocks of draws: how many, and how often each of the ``units`` occurs in each; None without units."""
+    step = max(1, _BLOCK // columns)
+    if units < 2:
+        yield from ((min(step, _DRAWS - start), None) for start in range(0, _DRAWS, step))
+        return
+    for block in multiplicities(units, DRAWS, seed):
+        for start in range(0, len(block), step):
+            part = block[start : start + step]
+            yield len(part), part
 
 
 def _compact(rows: Values) -> Values:

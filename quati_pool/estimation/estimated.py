@@ -18,7 +18,8 @@ class Estimated:
 
     ``estimate`` and ``spread`` have shape (columns,); ``spread`` is the variance of a single query's value. ``rows``,
     shape (n, columns), has the covariances of the errors as rowsᵀ·rows; ``drawing``, likewise, those of the part of the
-    errors that further drawn queries or pairs would lessen. ``degrees`` of freedom, None where quantiles are normal.
+    errors that further drawn queries or pairs would lessen. The first ``units`` rows are those of single queries.
+    ``degrees`` of freedom, None where quantiles are normal.
     """
 
     estimate: Values
@@ -26,6 +27,7 @@ class Estimated:
     drawing: Values
     degrees: float | None
     spread: Values
+    units: int = 0
 
     @property
     def standard_error(self) -> Values:
@@ -47,7 +49,12 @@ class Estimated:
     def columns(self, chosen: npt.NDArray[np.bool_]) -> Estimated:
         """The ``chosen`` columns, shape (columns,)."""
         return Estimated(
-            self.estimate[chosen], self.rows[:, chosen], self.drawing[:, chosen], self.degrees, self.spread[chosen]
+            self.estimate[chosen],
+            self.rows[:, chosen],
+            self.drawing[:, chosen],
+            self.degrees,
+            self.spread[chosen],
+            self.units,
         )
 
     def quantile(self, probability: float) -> float:
@@ -68,4 +75,5 @@ class Estimated:
             self.drawing[:, a] - self.drawing[:, b],
             self.degrees,
             np.full(len(a), np.nan),
+            self.units,
         )

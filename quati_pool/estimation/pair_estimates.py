@@ -64,7 +64,9 @@ class PairMeans:
         own = np.maximum(spread - queries * (self.rows**2).sum(axis=0), 0.0)
         if not like_these:
             return Estimated(estimate, self.rows, self.rows, None, own)
-        return Estimated(estimate, centred / np.sqrt(queries * (queries - 1)), self.rows, float(queries - 1), own)
+        return Estimated(
+            estimate, centred / np.sqrt(queries * (queries - 1)), self.rows, float(queries - 1), own, queries
+        )
 
 
 class PairEstimator:

@@ -106,7 +106,7 @@ class QuerySample:
         residuals = self._centred(people - weight * (of_drawn - (total / self.sizes[:, None])[self._of]))
         rows = (shares[self._of, None] * np.sqrt((1 - n / size) / (n * np.maximum(n - 1, 1)))) * residuals
         error = np.concatenate([rows, self._between(people)]) if like_these else rows
-        return Estimated(estimate, error, rows, self._degrees(rows), self._spread(people))
+        return Estimated(estimate, error, rows, self._degrees(rows), self._spread(people), len(rows))
 
     def alone(self, people: Values, *, like_these: bool) -> Estimated:
         """``means`` without a judge."""

@@ -210,6 +210,7 @@ def _joined(found: Sequence[Estimated]) -> Estimated:
         np.concatenate([one.drawing for one in found], axis=1),
         found[0].degrees,
         np.concatenate([one.spread for one in found]),
+        found[0].units,
     )
 
 

@@ -143,7 +143,7 @@ def test_the_seed_decides_the_simulated_quantile_alone() -> None:
     given = values()
     one, same, other = (estimated(given, seed=seed) for seed in (1, 1, 2))
     assert one.critical == same.critical
-    assert one.critical == pytest.approx(other.critical, rel=0.03)
+    assert one.critical == pytest.approx(other.critical, rel=0.06)
     assert one.systems == other.systems
 
 

@@ -138,7 +138,7 @@ def test_strata_come_from_a_column_of_the_queries_file(alone: Path) -> None:
     ]
     assert as_data(report)["strata"][0] == {"stratum": "theme=history", "N": 10, "n": 8, "inclusion": 0.8}
     assert str(answered(report).sentences[0]).startswith(
-        "8 of 10 queries are drawn: 16 of 20 pairs are chosen (by random-queries, seed 0), for 1 person each."
+        "8 of 10 queries are drawn: 16 of 20 pairs are chosen (random queries, seed 0), for 1 person each."
     )
     shown = tables(report)[1]
     assert shown.rows[1] == ["theme=law", 4, 3, 8, 6, 0.75]
