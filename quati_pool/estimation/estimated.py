@@ -12,6 +12,16 @@ from quati_pool.records import Int
 Values = npt.NDArray[np.float64]
 
 
+def compared(systems: int, baseline: int | None) -> tuple[Int, Int]:
+    """The positions of the systems that are compared, shape (comparisons,) each: all pairs, or each with the
+    baseline."""
+    if baseline is None:
+        first, second = np.triu_indices(systems, k=1)
+        return first, second
+    others = np.delete(np.arange(systems), baseline)
+    return others, np.full(len(others), baseline)
+
+
 @dataclass(frozen=True, eq=False)
 class Estimated:
     """Estimates of several columns (systems or differences of systems).

@@ -141,12 +141,16 @@ class PairEstimator:
         self, sums: Values, ideal: Values, gain_errors: Values, ideal_errors: Values, sample: PairSample
     ) -> tuple[Values, Values]:
         """The ratio of both in each query, corrected for its bias, and the squared relative error of the ideal."""
+        from scipy.sparse import csr_array
+
         scale = np.sqrt(1 - sample.inclusion) / sample.inclusion
         query = self._frame.query[sample.pair]
         weighted = ideal_errors * scale
         variance = np.bincount(query, weighted**2, minlength=self._frame.queries) / ideal**2
-        member = np.arange(self._frame.queries)[:, None] == query
-        covariance = (member * (weighted * scale)) @ gain_errors / ideal[:, None]
+        by_query = csr_array(
+            (weighted * scale, (query, np.arange(len(query)))), shape=(self._frame.queries, len(query))
+        )
+        covariance = by_query @ gain_errors / ideal[:, None]
         values: Values = (sums + covariance) / (ideal * (1 + variance))[:, None]
         return values, variance
 

@@ -71,6 +71,11 @@ def parse_pair_measure(name: str) -> PairMeasure:
     return PairMeasure(name, discounts, normalized=kind == "nDCG")
 
 
+def served_by_pairs(name: str) -> PairMeasure | None:
+    """The measure called ``name``; None if a sample of pairs cannot estimate it."""
+    return None if _NAME.match(name) is None else parse_pair_measure(name)
+
+
 def highest_value(name: str, scale: Sequence[int]) -> float:
     """The highest value that the measure can have: 1, except for DCG."""
     found = _NAME.match(name)

@@ -96,8 +96,10 @@ class Detection:
         return error
 
     def known_errors(self, found: Estimate) -> Values:
-        """The standard errors of the differences of an estimate."""
-        return np.array([(one.high - one.low) / 2 / (found.critical or 1.0) for one in found.differences])
+        """The standard errors of the differences of an estimate that were tested."""
+        ends = [(one.low, one.high) for one in found.differences]
+        widths = [high - low for low, high in ends if low is not None and high is not None]
+        return np.array(widths) / 2 / (found.critical or 1.0)
 
     @cached_property
     def _tried(self) -> tuple[Int, Int]:

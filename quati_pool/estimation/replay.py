@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.estimation import decisions
-from quati_pool.estimation.estimated import Estimated
+from quati_pool.estimation.estimated import Estimated, compared
 from quati_pool.estimation.pair_estimates import PairEstimator, PairSample, folds
 from quati_pool.estimation.pair_frame import PairFrame
 from quati_pool.estimation.pair_measures import PairMeasure
@@ -172,7 +172,7 @@ def replay(
                 total[key].add(tally)
             else:
                 total[key] = tally
-    a, b = _compared(census.people.shape[1], plan.baseline)
+    a, b = compared(census.people.shape[1], plan.baseline)
     methods = tuple(tally.result(*key) for key, tally in total.items())
     return Replay(plan, a, b, census.truth, methods)
 
@@ -202,8 +202,8 @@ class _Block:
         self._census, self._plan = task.census, task.plan
         self._draws = range(task.start, task.stop)
         systems = len(task.census.truth)
-        self._compared = _compared(systems, task.plan.baseline)
-        self._pairs = _compared(systems, None)
+        self._compared = compared(systems, task.plan.baseline)
+        self._pairs = compared(systems, None)
         self._tallies: _Tallies = {}
 
     def tallies(self) -> _Tallies:
@@ -384,15 +384,6 @@ def _differences(found: Estimated, a: Int, b: Int) -> Estimated:
     variance = either - 2 * covariance[a, b]
     error = np.sqrt(np.where(variance > _ROUNDING * either, variance, 0.0))[None]
     return Estimated(found.estimate[a] - found.estimate[b], error, error, found.degrees, np.full(len(a), np.nan))
-
-
-def _compared(systems: int, baseline: int | None) -> tuple[Int, Int]:
-    """The positions of the systems that are compared: all pairs, or each with the baseline."""
-    if baseline is None:
-        first, second = np.triu_indices(systems, k=1)
-        return first, second
-    others = np.delete(np.arange(systems), baseline)
-    return others, np.full(len(others), baseline)
 
 
 def _like_these(target: Target) -> bool:

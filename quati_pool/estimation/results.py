@@ -53,7 +53,8 @@ class SystemEstimate:
 @dataclass(frozen=True, kw_only=True)
 class Difference:
     """The estimate of ``a`` minus that of ``b``. The interval holds for all differences of a table at once (max-t);
-    ``p`` is two-sided, ``p_adjusted`` by Holm over them, None where undefined.
+    ``p`` is two-sided, ``p_adjusted`` by Holm over them. They are None for a difference that too few queries show to be
+    tested, which is no member of the family.
 
     ``verdict`` is about ``a``: better or worse than ``b`` (p_adjusted at most alpha, or all was graded), a tie within
     ±delta, or inconclusive, for which ``reason`` may say why and ``needed`` how many further queries or pairs (as
@@ -63,8 +64,8 @@ class Difference:
     a: str
     b: str
     estimate: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     p: float | None
     p_adjusted: float | None
     verdict: Verdict

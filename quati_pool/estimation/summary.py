@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.estimation import decisions
-from quati_pool.estimation.estimated import Estimated
+from quati_pool.estimation.estimated import Estimated, compared
 from quati_pool.estimation.pair_estimates import PairMeans
 from quati_pool.estimation.query_regression import LEAST, QuerySample, clipped, shared_weight
 from quati_pool.estimation.results import Difference, Estimate, Figure, SystemEstimate, Target, Unit
@@ -169,13 +169,10 @@ def from_pairs(
 def comparisons(run_tags: Sequence[str], estimates: Values, baseline: str | None) -> tuple[Int, Int]:
     """The positions of the systems that are compared, in the order of their estimates: each pair, the better one first,
     or each with the baseline."""
-    ranking = np.array(ranked(run_tags, estimates), dtype=np.int64)
-    if baseline is None:
-        first, second = np.triu_indices(len(ranking), k=1)
-        return ranking[first], ranking[second]
-    base = run_tags.index(baseline)
-    others = ranking[ranking != base]
-    return others, np.full(len(others), base)
+    ranking = ranked(run_tags, estimates)
+    base = None if baseline is None else ranking.index(run_tags.index(baseline))
+    first, second = compared(len(ranking), base)
+    return np.array(ranking)[first], np.array(ranking)[second]
 
 
 def ranked(run_tags: Sequence[str], estimates: Values) -> list[int]:
@@ -237,7 +234,7 @@ def _estimate(
     found: Estimated,
     alone: Estimated,
     judge_only: Values,
-    compared: tuple[Int, Int],
+    positions: tuple[Int, Int],
     differences: Estimated,
     support: Int,
     labelled: Labelled,
@@ -268,7 +265,7 @@ def _estimate(
         measure=measure,
         target=target,
         systems=systems,
-        differences=_differences(run_tags, compared, differences, support, critical, labelled, rankings, choices),
+        differences=_differences(run_tags, positions, differences, support, critical, labelled, rankings, choices),
         critical=critical,
         degrees=found.degrees,
         alpha=choices.alpha,
@@ -296,7 +293,7 @@ def _effective_queries(found: Estimated, queries: int, target: Target) -> Values
 
 def _differences(
     run_tags: Sequence[str],
-    compared: tuple[Int, Int],
+    positions: tuple[Int, Int],
     differences: Estimated,
     support: Int,
     critical: float | None,
@@ -304,28 +301,29 @@ def _differences(
     rankings: Sequence[int],
     choices: Choices,
 ) -> tuple[Difference, ...]:
-    alike = [bool(rankings) and rankings[a] == rankings[b] for a, b in zip(*compared, strict=True)]
+    a, b = positions
+    alike = np.array(rankings)[a] == np.array(rankings)[b] if rankings else np.zeros(len(a), dtype=bool)
     p = np.where(support >= decisions.FEWEST, decisions.p_values(differences), np.nan)
     verdicts = decisions.verdicts(differences, support, choices.level, choices.delta)
     verdicts[alike] = "tie"
-    if labelled.all_graded:
-        known = differences.standard_error == 0
-        verdicts[known] = _exact(differences.estimate[known])
+    known = (differences.standard_error == 0) & labelled.all_graded
+    verdicts[known] = _exact(differences.estimate[known])
     needed = decisions.needed(
         differences.drawing_variance, differences.fixed_variance, labelled.count, labelled.frame, choices.level,
         choices.delta, max(len(p), 1),
     )  # fmt: skip
-    half = (critical or 0.0) * differences.standard_error
+    tested = (support >= decisions.FEWEST) | known | alike
+    half = np.where(tested, (critical or 0.0) * differences.standard_error, np.nan)
     columns = zip(
-        *compared, differences.estimate, half, p, holm_adjusted(p), verdicts, needed, support, alike, strict=True
+        *positions, differences.estimate, half, p, holm_adjusted(p), verdicts, needed, support, alike, strict=True
     )
     return tuple(
         Difference(
             a=run_tags[a],
             b=run_tags[b],
             estimate=float(estimate),
-            low=float(estimate - width),
-            high=float(estimate + width),
+            low=_defined(estimate - width),
+            high=_defined(estimate + width),
             p=_defined(p_value),
             p_adjusted=_defined(adjusted),
             verdict=str(verdict),  # type: ignore[arg-type]

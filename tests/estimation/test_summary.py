@@ -154,7 +154,7 @@ def test_systems_with_equal_estimates_are_ordered_by_their_tag() -> None:
     assert [one.run_tag for one in found.systems] == ["a", "b", "c", "d"]
     assert found.critical is None
     for one in found.differences:
-        assert (one.estimate, one.low, one.high) == (0, 0, 0)
+        assert (one.estimate, one.low, one.high) == (0, None, None)
         assert (one.p, one.p_adjusted, one.verdict) == (None, None, "inconclusive")
         assert one.reason == "people's grades make no difference in any query"
 

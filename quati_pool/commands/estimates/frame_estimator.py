@@ -21,7 +21,6 @@ from quati_pool.evaluation.scores import Values, score
 from quati_pool.labels.graded_frame import (
     AHEAD,
     GradedFrame,
-    GradedPairs,
 )
 from quati_pool.project.runs import RunSet
 from quati_pool.records import Int, Run
@@ -97,7 +96,7 @@ class FrameEstimator:
             assert self._frame.queries is not None, "queries or pairs were drawn"
             return tuple(self._from_queries(self._frame.queries, measures))
         served = [parse_pair_measure(measure) for measure in measures]
-        frame = pair_frame(self._frame, self._joined, max(measure.cutoff for measure in served))
+        frame = pair_frame(self._joined, self._frame.judge, max(measure.cutoff for measure in served))
         return tuple(found for measure in served for found in self._from_pairs(frame, measure))
 
     def _from_queries(self, sample: QuerySample, measures: Sequence[str]) -> Iterator[Estimate]:
@@ -243,22 +242,19 @@ class FrameEstimator:
         return from_queries(measure, target, self._run_tags, values, self._choices(measure), rankings)
 
 
-def pair_frame(pairs: GradedPairs, joined: JudgedRuns, depth: int) -> PairFrame:
-    """The pairs with their places in the first ``depth`` ranks of the runs; the qrels of ``joined`` are of all of
-    them."""
-    rows = joined.rows(depth)
+def pair_frame(joined: JudgedRuns, judge: Int, depth: int) -> PairFrame:
+    """All pairs of the qrels of ``joined``, with the ``judge``'s grades, shape (pairs,), and their places in the first
+    ``depth`` ranks of the runs."""
+    rows, judged = joined.rows(depth), joined.judged
     known = [one.judgement >= 0 for one in rows]
-    pair = [one.judgement[inside] for one, inside in zip(rows, known, strict=True)]
-    rank = [one.rank[inside] for one, inside in zip(rows, known, strict=True)]
-    system = [np.full(len(one), place) for place, one in enumerate(pair)]
     return PairFrame(
-        pairs.query,
-        len(pairs.query_ids),
-        pairs.judge,
+        judged.query,
+        len(judged.query_ids),
+        judge,
         len(rows),
-        np.concatenate(pair),
-        np.concatenate(system),
-        np.concatenate(rank),
+        np.concatenate([one.judgement[inside] for one, inside in zip(rows, known, strict=True)]),
+        np.repeat(np.arange(len(rows)), [inside.sum() for inside in known]),
+        np.concatenate([one.rank[inside] for one, inside in zip(rows, known, strict=True)]),
     )
 
 

@@ -16,8 +16,9 @@ from quati_pool.commands.estimates.frame_estimator import UNSURE_IDEAL, pair_fra
 from quati_pool.commands.estimates.settings import EstimateSettings, seed_of
 from quati_pool.commands.estimates.sources import chosen_judge, chosen_people, named_source
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.estimation.estimated import compared
 from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame, judge_or_mean
-from quati_pool.estimation.pair_measures import PairMeasure, parse_pair_measure
+from quati_pool.estimation.pair_measures import PairMeasure, served_by_pairs
 from quati_pool.estimation.planning import (
     Detection,
     Goal,
@@ -173,7 +174,7 @@ def plan_estimate(
     measures = parse_measures(of.measures or ([config.measures[0]] if config else [DEFAULT_MEASURE]))
     plans: list[LabelPlan] = []
     for measure in measures:
-        served = _pair_measure(measure)
+        served = served_by_pairs(measure)
         if served is not None:
             plans += planning.by_trial(served)
             continue
@@ -281,13 +282,6 @@ def _effort(settings: PlanSettings, seen: Sequence[float]) -> Effort:
     )
 
 
-def _pair_measure(name: str) -> PairMeasure | None:
-    try:
-        return parse_pair_measure(name)
-    except ConfigError:
-        return None
-
-
 class _Planning:
     """Plans for measures of runs."""
 
@@ -318,7 +312,7 @@ class _Planning:
 
     def by_trial(self, measure: PairMeasure) -> Iterator[LabelPlan]:
         """The plans for each target, tried out on grades that people might give."""
-        frame = pair_frame(self._known.pairs, self._joined, measure.cutoff)
+        frame = pair_frame(self._joined, self._known.pairs.judge, measure.cutoff)
         truths = [self._truth(frame, number) for number in range(_TRUTHS)]
         for target in self._settings.estimate.targets:
             planner = Planner(frame, measure, self._known.scale, truths, self._goal, target, self.seed)
@@ -360,8 +354,4 @@ class _Planning:
             raise ConfigError(f"--baseline {baseline}: no such run; {nearest(baseline, self.run_tags)}")
         if self._settings.difference is not None and systems < 2:
             raise ConfigError("--difference needs two systems, and there is one run; plan --half-width")
-        if baseline is None:
-            first, second = np.triu_indices(systems, k=1)
-            return first, second
-        others = np.delete(np.arange(systems), self.run_tags.index(baseline))
-        return others, np.full(len(others), self.run_tags.index(baseline))
+        return compared(systems, None if baseline is None else self.run_tags.index(baseline))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quati_pool.commands.estimates.drawn import begun_design
+from quati_pool.commands.estimates.designs import begun_design
 from quati_pool.commands.estimates.settings import EstimateSettings
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.labels.base import PRECEDENCE
@@ -56,6 +56,7 @@ def graded(
     judge_in_file = settings.judge in files.files
     names = [settings.judge] if settings.judge is not None and not judge_in_file else []
     if of_files:
+        _refuse_options_of_designs(settings)
         gathered = gather(None if judge_in_file else config, names, files, pool=pool, store=store, any_grade=True)
         judge, source = chosen_judge(gathered, settings), named_source(gathered, str(settings.people))
         return frame_of_files(source, judge.qrels, settings.sampled), _sources(gathered, source.name, None, judge)
@@ -77,6 +78,17 @@ def graded(
     design = _design(designs, settings, answered, people)
     aggregation = settings.aggregate if settings.people is None else None
     return frame_of_design(people, judge.qrels, design, designs), _sources(gathered, words, aggregation, judge)
+
+
+def _refuse_options_of_designs(settings: EstimateSettings) -> None:
+    given = {
+        "--design": settings.design is not None,
+        "--revealed": settings.revealed,
+        "--aggregate": settings.aggregate != EstimateSettings.aggregate,
+    }
+    for option, wanted in given.items():
+        if wanted:
+            raise ConfigError(f"{option} is about a workspace's labels, and --people names a file; leave it out")
 
 
 def chosen_judge(gathered: Gathered, settings: EstimateSettings) -> LabelSource:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from quati_pool.commands.estimates.frame_estimator import pair_frame
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame
-from quati_pool.estimation.pair_measures import PairMeasure, parse_pair_measure
+from quati_pool.estimation.pair_frame import NO_GRADE
+from quati_pool.estimation.pair_measures import served_by_pairs
 from quati_pool.estimation.query_regression import LEAST
 from quati_pool.estimation.replay import Census, Replay, ReplayPlan, replay
 from quati_pool.estimation.results import TARGETS, Target
@@ -205,29 +206,11 @@ def _not_all(people: LabelSource, judge: LabelSource, known: np.ndarray) -> Quat
 def census(joined: JudgedRuns, grades: Int, scale: list[int], measure: str) -> Census:
     """The runs of ``joined`` by ``measure`` under its qrels, people's on ``scale``, and under the judge's ``grades`` of
     the same pairs, shape (pairs,), NO_GRADE where there is none."""
-    judged, pair_measure = joined.judged, _pair_measure(measure)
-    rows = joined.rows(pair_measure.cutoff if pair_measure else 1)
-    within = [one.judgement >= 0 for one in rows]
-    frame = PairFrame(
-        judged.query,
-        len(judged.query_ids),
-        grades,
-        len(joined.runs),
-        np.concatenate([one.judgement[kept] for one, kept in zip(rows, within, strict=True)]),
-        np.repeat(np.arange(len(rows)), [kept.sum() for kept in within]),
-        np.concatenate([one.rank[kept] for one, kept in zip(rows, within, strict=True)]),
-    )
+    judged, pair_measure = joined.judged, served_by_pairs(measure)
+    frame = pair_frame(joined, grades, pair_measure.cutoff if pair_measure else 1)
     by_judge = JudgedRuns(joined.runs, replace(joined.qrels, relevance=frame.judge_or_mean))
     people, judge = (score(one, [measure]).of(measure).T for one in (joined, by_judge))
     return Census(people, judge, frame, judged.relevance, scale, pair_measure)
-
-
-def _pair_measure(measure: str) -> PairMeasure | None:
-    """None for a measure that pairs cannot serve."""
-    try:
-        return parse_pair_measure(measure)
-    except ConfigError:
-        return None
 
 
 def _scale(gathered: Gathered, people: LabelSource) -> list[int]:

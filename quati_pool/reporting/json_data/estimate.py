@@ -58,7 +58,9 @@ def _difference(one: Difference, unit: Unit) -> dict[str, Any]:
     if needed is None and one.verdict == "inconclusive":
         needed = Undefined(one.reason or f"not even all {unit} would decide")
     return {
-        **pick(one, "a b estimate low high"),
+        **pick(one, "a b estimate"),
+        "low": known(one.low, one.reason or ""),
+        "high": known(one.high, one.reason or ""),
         "p": known(one.p, one.reason or "the difference has no standard error"),
         "p_adjusted": known(one.p_adjusted, one.reason or "the difference has no standard error"),
         "verdict": one.verdict,

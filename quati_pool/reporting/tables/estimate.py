@@ -80,7 +80,7 @@ def judge_alone(report: EstimateReport) -> str:
     return f"Judge alone: under the grades of {report.judge}, which is no estimate of people's."
 
 
-def ends(figure: Figure) -> tuple[float, float] | None:
+def ends(figure: Figure | Difference) -> tuple[float, float] | None:
     return None if figure.low is None or figure.high is None else (figure.low, figure.high)
 
 
@@ -99,7 +99,7 @@ def differences_table(report: EstimateReport, estimate: Estimate, limit: int | N
         Column(f"Further {estimate.unit}"),
     ]
     rows: list[list[Cell]] = [
-        [one.a, one.b, target, one.estimate, (one.low, one.high), one.p, one.p_adjusted, one.verdict, one.needed]
+        [one.a, one.b, target, one.estimate, ends(one), one.p, one.p_adjusted, one.verdict, one.needed]
         for one in found[:limit]
     ]
     if any(one.reason for one in found[:limit]):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.commands.estimates.drawn import begun_design, drawn_designs
+from quati_pool.commands.estimates.designs import begun_design, drawn_designs
 from quati_pool.errors import QuatiPoolError
 from quati_pool.estimation.results import Drawn, Unit
 from quati_pool.store.drawn_labels import designs_of_people
