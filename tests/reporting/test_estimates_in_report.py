@@ -91,7 +91,7 @@ def test_while_too_few_queries_are_graded_one_line_says_so(tmp_path: Path) -> No
     assert state.estimates is None
     [line] = estimates.body(state)
     assert isinstance(line, Paragraph)
-    assert str(line.text).startswith(f"{PARTLY}3 ")
+    assert str(line.text).startswith(f"{PARTLY}design 1 (random queries, seed 0): 3 queries ")
     assert estimates.appendix(state) == []
     report(config, Listener(), Settings(draws=20, labeler=JUDGE))
     text = (tmp_path / "workspace" / "reports" / "report.md").read_text(encoding="utf-8").replace("\\", "")
