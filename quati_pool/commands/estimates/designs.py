@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
+from quati_pool.store.database import Store
 from quati_pool.store.designs import Designs
+from quati_pool.store.drawn_labels import designs_of_people
 from quati_pool.store.records import Design
 
 
@@ -12,6 +14,11 @@ def drawn_designs(designs: Designs) -> list[Design]:
     """The designs that drew a part of the pool at random, in the order of their numbers. Where all pairs were chosen,
     people's own figures say all there is to say."""
     return [one for one in designs.all() if one.is_random and one.method != "all"]
+
+
+def answered_designs(store: Store, collection: str) -> frozenset[int]:
+    """The numbers of the designs in whose slots people have labelled."""
+    return frozenset().union(*designs_of_people(store, collection).values())
 
 
 def begun_design(

@@ -108,12 +108,7 @@ def estimate(
     config = load_config(config_path) if needs_labels or not runs else None
     with _one_state(config if needs_labels else None, database, store) as opened:
         frame, sources = graded(config, settings, files, pool, opened, of_files=of_files)
-    if runs:
-        run_set = one_run_set(runs)
-    else:
-        assert config is not None
-        refuse_outdated(config)
-        run_set = workspace_runs(config)
+    run_set = chosen_runs(config, runs)
     listener = listener or Listener()
     listener.progress("estimate", 0, 0)
     estimator = FrameEstimator(frame, run_set, settings, sources.scale, seed_of(settings, config))
@@ -148,8 +143,13 @@ def _one_state(config: PoolConfig | None, database: str | None, store: Store | N
         yield opened
 
 
-def one_run_set(runs: Sequence[str]) -> RunSet:
-    found = run_sets(runs)
+def chosen_runs(config: PoolConfig | None, options: Sequence[str]) -> RunSet:
+    """The runs of the options, or without any those of the workspace."""
+    if not options:
+        assert config is not None
+        refuse_outdated(config)
+        return workspace_runs(config)
+    found = run_sets(options)
     if len(found) > 1:
         names = ", ".join(one.name for one in found)
         raise ConfigError(f"--run names several sets of runs ({names}); estimate one at a time")

@@ -104,15 +104,13 @@ class FrameEstimator:
             raise self._too_few(len(sample.drawn))
         judge = score(self._joined, measures)
         people = self._people_values(sample, measures)
-        changes = self._changes(sample, measures, people)
+        changes, rankings = self._changes(sample, measures, people), self._rankings(measures)
         for place, measure in enumerate(measures):
             values = QueryValues(
                 people[:, place].T, judge.values[:, place].T, sample, complete=not self._frame.drawn.not_judged
             )
             for target in self._settings.targets:
-                found = from_queries(
-                    measure, target, self._run_tags, values, self._choices(measure), self._rankings(measures)
-                )
+                found = from_queries(measure, target, self._run_tags, values, self._choices(measure), rankings)
                 yield self._bounded(found, changes[:, :, place])
 
     def _too_few(self, queries: int) -> QuatiPoolError:

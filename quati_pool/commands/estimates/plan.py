@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from quati_pool.commands.estimates.estimate import DEFAULT_MEASURE, EstimateReport, estimate, one_run_set
+from quati_pool.commands.estimates.estimate import DEFAULT_MEASURE, EstimateReport, chosen_runs, estimate
 from quati_pool.commands.estimates.frame_estimator import UNSURE_IDEAL, pair_frame
 from quati_pool.commands.estimates.settings import EstimateSettings, seed_of
-from quati_pool.commands.estimates.sources import chosen_judge, chosen_people, named_source
+from quati_pool.commands.estimates.sources import chosen_judge, chosen_people, grades_of, named_source
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.estimation.estimated import compared
 from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame, judge_or_mean
@@ -35,10 +35,9 @@ from quati_pool.evaluation.measures import parse_measures
 from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
 from quati_pool.labels.graded_frame import GradedPairs, PeoplesGrades, graded_pairs, grades_by_pair, read_people
 from quati_pool.labels.sources import gather
-from quati_pool.project.cache_keys import refuse_outdated
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
-from quati_pool.project.runs import RunSet, workspace_runs
+from quati_pool.project.runs import RunSet
 from quati_pool.records import Int
 from quati_pool.registry import nearest
 from quati_pool.text.pluralize import counted
@@ -161,12 +160,7 @@ def plan_estimate(
         known = _of_files(config, of, files, pool)
     else:
         known = _of_workspace(config, of, files, pool, database)
-    if runs:
-        run_set = one_run_set(runs)
-    else:
-        assert config is not None
-        refuse_outdated(config)
-        run_set = workspace_runs(config)
+    run_set = chosen_runs(config, runs)
     if not (known.pairs.judge != NO_GRADE).any():
         raise QuatiPoolError("the judge has graded none of these pairs; run: quati-pool judge")
     (listener or Listener()).progress("plan", 0, 0)
@@ -250,8 +244,7 @@ def _of_workspace(
 def _known(
     gathered: Gathered, pairs: GradedPairs, people: str | None, judge: LabelSource, seconds: list[float]
 ) -> _Known:
-    grades = {*gathered.scale, *(grade for one in gathered.sources for grade in one.qrels.relevance.tolist())}
-    return _Known(pairs, people, judge, sorted(grades), seconds, tuple(gathered.warnings))
+    return _Known(pairs, people, judge, grades_of(gathered), seconds, tuple(gathered.warnings))
 
 
 def _seconds(grading: Grading) -> Iterator[float]:

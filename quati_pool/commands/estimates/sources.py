@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quati_pool.commands.estimates.designs import begun_design
 from quati_pool.commands.estimates.settings import EstimateSettings
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.labels.base import PRECEDENCE
@@ -64,9 +63,9 @@ def graded(
         raise ConfigError("--sampled says how a file's labels were chosen, and the workspace's designs are known")
     assert config is not None
     assert store is not None
+    from quati_pool.commands.estimates.designs import answered_designs
     from quati_pool.labels.labelers import Grading
     from quati_pool.store.designs import Designs
-    from quati_pool.store.drawn_labels import designs_of_people
 
     gathered = gather(config, names, files, pool=pool, store=store)
     judge = chosen_judge(gathered, settings)
@@ -74,8 +73,7 @@ def graded(
     designs = Designs(store, config.name)
     labeler, words = chosen_people(grading, settings)
     people = read_people(grading, labeler)
-    answered = frozenset().union(*designs_of_people(store, config.name).values())
-    design = _design(designs, settings, answered, people)
+    design = _design(designs, settings, answered_designs(store, config.name), people)
     aggregation = settings.aggregate if settings.people is None else None
     return frame_of_design(people, judge.qrels, design, designs), _sources(gathered, words, aggregation, judge)
 
@@ -113,9 +111,13 @@ def named_source(gathered: Gathered, name: str) -> LabelSource:
 
 
 def _sources(gathered: Gathered, people: str, aggregation: str | None, judge: LabelSource) -> Sources:
-    grades = {*gathered.scale, *(grade for one in gathered.sources for grade in one.qrels.relevance.tolist())}
     warnings = tuple(one for one in gathered.warnings if one not in gathered.on_samples)
-    return Sources(gathered, people, aggregation, judge, sorted(grades), warnings)
+    return Sources(gathered, people, aggregation, judge, grades_of(gathered), warnings)
+
+
+def grades_of(gathered: Gathered) -> list[int]:
+    """All grades of the scale and of the labelers, ascending."""
+    return sorted({*gathered.scale, *(grade for one in gathered.sources for grade in one.qrels.relevance.tolist())})
 
 
 def chosen_people(grading: Grading, settings: EstimateSettings) -> tuple[Labeler, str]:
@@ -149,4 +151,6 @@ def _design(
             "no design drew pairs at random, so that people's grades say nothing about the others; "
             "run: quati-pool assign --random-queries N, or --pairs-for nDCG@10 --expect N"
         )
+    from quati_pool.commands.estimates.designs import begun_design
+
     return begun_design(random, designs, answered, people.grades)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.commands.estimates.designs import begun_design, drawn_designs
+from quati_pool.commands.estimates.designs import answered_designs, begun_design, drawn_designs
 from quati_pool.errors import QuatiPoolError
 from quati_pool.estimation.results import Drawn, Unit
-from quati_pool.store.drawn_labels import designs_of_people
 from quati_pool.store.records import Design
 
 _SHARE = 4
@@ -67,7 +66,7 @@ def _design(session: AnnotationSession, pairs: PeoplesPairs) -> Design | None:
     drawn = drawn_designs(session.designs)
     if not drawn:
         return None
-    answered = frozenset().union(*designs_of_people(session.store, session.config.name).values())
+    answered = answered_designs(session.store, session.config.name)
     return begun_design(drawn[::-1], session.designs, answered, pairs.opinions)
 
 
