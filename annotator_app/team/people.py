@@ -90,8 +90,10 @@ def _add_form() -> None:
 
 
 def _add(number: int) -> None:
-    name = str(st.session_state.get(f"team.name{number}") or "").strip()
-    _give(number, name, st.session_state[f"team.role{number}"], False)
+    state = st.session_state
+    # The second click of two may find that Streamlit has dropped the fields of a form that the first one replaced.
+    name = str(state.get(f"team.name{number}") or "").strip()
+    _give(number, name, state.get(f"team.role{number}", _ROLES[0]), False)
 
 
 def _give(number: int, name: str, role: Role, returning: bool) -> None:

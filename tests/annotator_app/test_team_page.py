@@ -289,3 +289,19 @@ def test_people_are_added_without_a_pool(tmp_path: Path, monkeypatch: pytest.Mon
         assert "The access code of ana:" in text
         assert "run: quati-pool build" in text
         assert [one.name for one in session.people.all()] == ["ana", "lia"]
+
+
+def test_the_second_click_of_two_needs_no_field_of_the_form(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit may have dropped them, because the first click put a new form in place of this one."""
+    monkeypatch.setattr(context, "token", lambda: here[1].lia)
+    clicks = """
+from annotator_app import context
+from annotator_app.team import people
+context.enter()
+people._give(0, "gil", "assessor", False)
+people._add(0)
+people.people()
+"""
+    app = AppTest.from_string(clicks, default_timeout=PATIENCE).run()
+    assert not app.exception
+    assert "The access code of gil:" in shown(app)

@@ -25,6 +25,7 @@ from tests.patience import PAGE_PATIENCE, PATIENCE
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Dialog, Page
 
+_SHOWN = 6000  # characters
 READING = 400
 """Milliseconds: longer than the app waits before it takes a press for a reader's."""
 
@@ -89,11 +90,15 @@ class Served:
 
 @contextmanager
 def served(config: Path, database: str | None = None, *options: str) -> Iterator[Served]:
-    """The app over the workspace of ``config``, a pool.yaml, until the end of the block."""
+    """The app over the workspace of ``config``, a pool.yaml, until the end of the block. An error in the block is
+    reported with the end of what the app wrote, because pages do not show what went wrong."""
     app = Served(config, config.parent / "app.log", database, *options)
     app.start()
     try:
         yield app
+    except BaseException as error:
+        error.add_note(f"the app wrote:\n{app.said()[-_SHOWN:]}")
+        raise
     finally:
         app.stop(signal.SIGKILL)
 
