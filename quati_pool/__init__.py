@@ -19,6 +19,8 @@ __all__ = [
     "Collection",
     "Coverage",
     "Estimate",
+    "EstimatePlan",
+    "EstimateReplay",
     "Estimates",
     "Evaluation",
     "Judging",

@@ -3,6 +3,8 @@ from quati_pool.api import Build as Build
 from quati_pool.api import Collection as Collection
 from quati_pool.api import Coverage as Coverage
 from quati_pool.api import Estimate as Estimate
+from quati_pool.api import EstimatePlan as EstimatePlan
+from quati_pool.api import EstimateReplay as EstimateReplay
 from quati_pool.api import Estimates as Estimates
 from quati_pool.api import Evaluation as Evaluation
 from quati_pool.api import Judging as Judging

@@ -1,4 +1,4 @@
-"""Coefficients with their confidence intervals over queries, and the reasons for undefined ones."""
+"""Coefficients with their confidence intervals, and the reasons for undefined ones."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from quati_pool.stats.bootstrap import Interval, Values, interval, multiplicitie
 class Estimates:
     """Coefficients with their intervals, by name.
 
-    ``values``: None where undefined. ``intervals``: 95 % intervals over queries, empty with draws=0; both
-    ends are None where an interval is undefined. ``undefined`` gives the reason under the coefficient's
-    name, or under ``intervals.<name>`` if the coefficient is defined but its interval is not.
+    ``values``: None where undefined. ``intervals``: 95 % intervals by bootstrap over queries, or by linearisation of
+    figures weighted by a design; empty where none were asked for, and both ends are None where an interval is
+    undefined. ``undefined`` gives the reason under the coefficient's name, or under ``intervals.<name>`` if the
+    coefficient is defined but its interval is not.
     """
 
     values: dict[str, float | None]

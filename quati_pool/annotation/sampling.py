@@ -26,15 +26,13 @@ import pyarrow as pa
 from quati_pool.annotation.errors import DesignError
 from quati_pool.annotation.hashing import hashes, places
 from quati_pool.records import Int
+from quati_pool.stats.sample_sizes import FEWEST_OF_STRATUM
 from quati_pool.text.pluralize import counted
 
 Values = npt.NDArray[np.float64]
 
 NOTHING = "none"
 """Written in a stratum's name for a missing value, such as no grade by the judge."""
-
-QUERIES_PER_STRATUM = 3
-"""The fewest queries that are drawn from a stratum of queries: estimates by stratum need as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +212,7 @@ def random_query_order(strata: Mapping[str, str], seed: int) -> list[str]:
     stratum of each. For any k the first k are a simple random sample within each stratum, so that the queries
     that are completed when work in this order stops are one too.
 
-    First come QUERIES_PER_STRATUM queries of each stratum (all of a smaller one), one of each stratum in turn, then the
+    First come FEWEST_OF_STRATUM queries of each stratum (all of a smaller one), one of each stratum in turn, then the
     others in proportion to the strata's sizes, by Webster's method as in ``sample_stratified``.
     """
     query_ids = sorted(strata)
@@ -224,7 +222,7 @@ def random_query_order(strata: Mapping[str, str], seed: int) -> list[str]:
         waiting[strata[query_ids[place]]].append(query_ids[place])
     names = sorted(waiting)
     sizes = np.array([len(waiting[name]) for name in names], dtype=np.int64)
-    return [waiting[names[stratum]].pop() for stratum in _seat_order(sizes, QUERIES_PER_STRATUM).tolist()]
+    return [waiting[names[stratum]].pop() for stratum in _seat_order(sizes, FEWEST_OF_STRATUM).tolist()]
 
 
 def sample_random_queries(query_ids: Sequence[str], seed: int, n: int, strata: Sequence[str] | None = None) -> Sample:
@@ -232,7 +230,7 @@ def sample_random_queries(query_ids: Sequence[str], seed: int, n: int, strata: S
     the stratum of each pair's query; None: all are in one, ``all``. A pair's probability is the share of the queries of
     its stratum that were drawn.
 
-    Raises DesignError if the frame has fewer than ``n`` queries, or n is too small for QUERIES_PER_STRATUM of each
+    Raises DesignError if the frame has fewer than ``n`` queries, or n is too small for FEWEST_OF_STRATUM of each
     stratum.
     """
     strata = ["all"] * len(query_ids) if strata is None else strata
@@ -345,10 +343,10 @@ def _check_queries(n: int, stratum_of: Mapping[str, str]) -> None:
         raise DesignError(f"a sample of {n} queries is empty; ask for at least 1")
     if n > queries:
         raise DesignError(f"the pool has {queries:,} queries to choose from, not {n:,}; ask for at most {queries}")
-    needed = sum(min(size, QUERIES_PER_STRATUM) for size in strata.values())
+    needed = sum(min(size, FEWEST_OF_STRATUM) for size in strata.values())
     if len(strata) > 1 and n < needed:
         raise DesignError(
-            f"{len(strata)} strata with at least {QUERIES_PER_STRATUM} queries each (all of a smaller one) need "
+            f"{len(strata)} strata with at least {FEWEST_OF_STRATUM} queries each (all of a smaller one) need "
             f"{needed} queries, not {n}; ask for more queries, or stratify by a column with fewer values",
             "query_strata", strata=len(strata), needed=needed, size=n,
         )  # fmt: skip

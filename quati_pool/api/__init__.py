@@ -6,7 +6,7 @@ strings. Errors are ``QuatiPoolError``, with the one-line messages of the comman
 
 from quati_pool.api.agreement import Agreement
 from quati_pool.api.collection import Collection, open  # noqa: A004  # qp.open, as gzip.open
-from quati_pool.api.estimates import Estimates
+from quati_pool.api.estimates import EstimatePlan, EstimateReplay, Estimates
 from quati_pool.api.evaluation import Evaluation
 from quati_pool.api.results import Build, Coverage, Estimate, Judging, JudgingPlan, Plan, Status
 from quati_pool.api.without_workspace import agree, evaluate, pool
@@ -18,6 +18,8 @@ __all__ = [
     "Collection",
     "Coverage",
     "Estimate",
+    "EstimatePlan",
+    "EstimateReplay",
     "Estimates",
     "Evaluation",
     "Judging",

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 class Agreement(SavedResult):
-    """The agreement of labelers: ``agree``'s result. Intervals are 95 % bootstrap intervals over queries."""
+    """The agreement of labelers: ``agree``'s result. Intervals have a level of 95 %: by bootstrap over queries, or, of
+    figures that are weighted by how the pairs were drawn, by linearisation under the design."""
 
     result: AgreeReport
 

@@ -95,16 +95,6 @@ def check_choice(argument: str, value: str | None, choices: Sequence[str]) -> No
         raise ConfigError(f"{argument} is {value!r}; {nearest(value, choices)}")
 
 
-def check_decisions(alpha: float, delta: float | None, looks: int) -> None:
-    """Raises ConfigError for settings by which no difference could be decided."""
-    if not 0 < alpha < 1:
-        raise ConfigError(f"alpha is {alpha}; expected a level of significance between 0 and 1")
-    if delta is not None and delta < 0:
-        raise ConfigError(f"delta is {delta}; expected 0 or more")
-    if looks < 1:
-        raise ConfigError(f"looks is {looks}; expected the planned number of looks, 1 or more")
-
-
 def oddities(gathered: Gathered) -> list[str]:
     """What was left out of the labels that were read, for a warning each."""
     found = [f"{name} is left out: {problem}" for name, problem in gathered.problems.items()]

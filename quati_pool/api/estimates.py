@@ -1,11 +1,11 @@
-"""What systems would score under people's grades, as a result to print, and as frames and figures."""
+"""Estimates, their plans and their replays, as results to print, and as frames and figures."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from quati_pool.api.frames import frame
-from quati_pool.api.results import Estimate, SavedResult, Saving, Views
+from quati_pool.api.results import Estimate, Result, SavedResult, Saving, Views
 from quati_pool.errors import ConfigError
 from quati_pool.registry import nearest
 
@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from quati_pool.commands.estimates.estimate import EstimateReport
+    from quati_pool.commands.estimates.plan import PlanReport
+    from quati_pool.commands.replay.estimate import ReplayReport
     from quati_pool.estimation.results import Estimate as TypedEstimate
     from quati_pool.estimation.results import Target
 
 _KEY = {"measure": "str", "target": "str"}
+_METHOD = {"method": "str", "target": "str"}
+_FIGURES = ("truth", "coverage", "half_width", "bias", "error")
 
 
 class Estimates(SavedResult):
@@ -153,5 +157,115 @@ class Estimates(SavedResult):
         from quati_pool.reporting.answers.estimate import answer
         from quati_pool.reporting.json_data.estimate import as_data
         from quati_pool.reporting.tables.estimate import tables
+
+        return Views(answer, tables, as_data)
+
+
+class EstimatePlan(Result):
+    """How much people have to grade; ``plan_estimate``'s result."""
+
+    result: PlanReport
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per measure, target and design: measure, target, design (str: queries or pairs), count of what is
+        drawn (Int64, missing where not even all would do), labels, queries (int64), hours of people's time, half_width
+        or difference, as the goal is (float64), and minimum (str: queries, pairs or ideal where this many are the
+        fewest that can be planned, or else empty)."""
+        goal = "half_width" if self.result.settings.half_width is not None else "difference"
+        rows: list[list[Any]] = [
+            [
+                one.measure, one.target, design.unit, design.count, design.labels, design.queries,
+                self.result.effort.hours(design), design.figure, design.minimum or "",
+            ]
+            for one in self.result.plans
+            for design in one.designs
+        ]  # fmt: skip
+        columns = {"design": "str", "count": "Int64", "labels": "int64", "queries": "int64", "hours": "float64"}
+        return frame(rows, {**_KEY, **columns, goal: "float64", "minimum": "str"})
+
+    def _views(self) -> Views:
+        from quati_pool.reporting.answers.plan_estimate import answer
+        from quati_pool.reporting.json_data.plan_estimate import as_data
+        from quati_pool.reporting.tables.plan_estimate import tables
+
+        return Views(answer, tables, as_data)
+
+
+class EstimateReplay(SavedResult):
+    """How estimates did where people graded everything; ``replay_estimate``'s result."""
+
+    result: ReplayReport
+
+    more = "Frames: methods, systems, differences. A figure: plot(). All tables: to_latex(), save(folder)."
+
+    @property
+    def methods(self) -> pd.DataFrame:
+        """One row per target and method: method, target (str), draws, refused (int64: those that ``estimate`` would
+        have refused, which nothing else counts), labels, coverage over systems on average, lowest of a system,
+        half_width, bias and error (float64), simultaneous_coverage of the differences, decided, the share of pairs of
+        systems, and wrong_order_draws, the share of draws (float64, NaN where all draws are refused)."""
+        figures = (
+            "labels", "coverage", "lowest", "half_width", "bias", "error", "simultaneous_coverage", "decided",
+            "wrong_order_draws",
+        )  # fmt: skip
+        rows: list[list[Any]] = [
+            [
+                one.method, one.target, one.draws, one.draws - one.estimated, one.labels,
+                one.systems.coverage.mean(), one.systems.coverage.min(), one.systems.half_width.mean(),
+                one.systems.bias.mean(), one.systems.error.mean(), one.simultaneous_coverage, one.decisions.decided,
+                one.decisions.wrong_order_draws,
+            ]
+            for one in self.result.replay.methods
+        ]  # fmt: skip
+        columns = {"draws": "int64", "refused": "int64", **dict.fromkeys(figures, "float64")}
+        return frame(rows, {**_METHOD, **columns})
+
+    @property
+    def systems(self) -> pd.DataFrame:
+        """One row per target, method and system: method, target, run_tag (str), truth, coverage, half_width, bias,
+        error (float64)."""
+        truth, run_tags = self.result.replay.truth, self.result.run_tags
+        rows: list[list[Any]] = [
+            [one.method, one.target, run_tag, truth[place], *(values[place] for values in vars(one.systems).values())]
+            for one in self.result.replay.methods
+            for place, run_tag in enumerate(run_tags)
+        ]
+        return frame(rows, {**_METHOD, "run_tag": "str", **dict.fromkeys(_FIGURES, "float64")})
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """One row per target, method and difference of a and b: method, target, a, b (str), truth, coverage,
+        half_width, bias, error (float64)."""
+        replay, run_tags = self.result.replay, self.result.run_tags
+        rows: list[list[Any]] = [
+            [
+                one.method, one.target, run_tags[a], run_tags[b], replay.truth[a] - replay.truth[b],
+                *(values[place] for values in vars(one.differences).values()),
+            ]
+            for one in replay.methods
+            for place, (a, b) in enumerate(zip(replay.a, replay.b, strict=True))
+        ]  # fmt: skip
+        return frame(rows, {**_METHOD, "a": "str", "b": "str", **dict.fromkeys(_FIGURES, "float64")})
+
+    def plot(self) -> Figure:
+        """Coverage and half-width by method as a matplotlib figure, which a notebook displays."""
+        from quati_pool.api.plots import displayed
+        from quati_pool.reporting.figures.replay import picture
+
+        return displayed(picture(self.result).drawing)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The same as ``methods``."""
+        return self.methods
+
+    def _saving(self) -> Saving:
+        from quati_pool.reporting.figures.replay import write
+
+        return Saving(self.result.config, write)
+
+    def _views(self) -> Views:
+        from quati_pool.reporting.answers.replay import answer
+        from quati_pool.reporting.json_data.replay import as_data
+        from quati_pool.reporting.tables.replay import tables
 
         return Views(answer, tables, as_data)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any
 
 from quati_pool.api.agreement import Agreement
 from quati_pool.api.arguments import (
     Labels,
     Runs,
     Scale,
-    check_choice,
-    check_decisions,
     check_resampling,
     label_files,
     oddities,
@@ -21,14 +19,10 @@ from quati_pool.api.arguments import (
     run_set,
     several,
 )
-from quati_pool.api.estimates import Estimates
 from quati_pool.api.evaluation import Evaluation
 from quati_pool.api.progress import listener
-from quati_pool.api.workspace import Aggregation, Averaged, Sampled, Test, Workspace
+from quati_pool.api.workspace import Averaged, Test, Workspace
 from quati_pool.errors import ConfigError, QuatiPoolWarning
-
-if TYPE_CHECKING:
-    from quati_pool.estimation.results import Target
 
 
 class Measuring(Workspace):
@@ -154,90 +148,6 @@ class Measuring(Workspace):
         for oddity in [*oddities(found.gathered), *found.warnings]:
             warnings.warn(oddity, QuatiPoolWarning, stacklevel=2)
         return Evaluation(found)
-
-    def estimate(
-        self,
-        *,
-        people: str | None = None,
-        judge: str | None = None,
-        labels: Labels | None = None,
-        sampled: Sampled | None = None,
-        measures: Sequence[str] | str | None = None,
-        target: Target | Sequence[Target] = "these-queries",
-        baseline: str | None = None,
-        alpha: float = 0.05,
-        delta: float | None = None,
-        looks: int = 1,
-        design: int | None = None,
-        aggregate: Aggregation = "majority",
-        revealed: bool = False,
-        scale: Scale = None,
-        pool: str | Path | None = None,
-        seed: int | None = None,
-    ) -> Estimates:
-        """Estimates what systems would score under people's grades, from few of theirs and all of a judge's. Writes
-        nothing; ``save`` of the result does.
-
-        Args:
-            people: Whose grades count: a labeler of the workspace or of ``labels``; by default all people who graded.
-            judge: The judge that graded all pairs, likewise; by default the workspace's language model.
-            labels: Further labels by labeler, as in ``quati_pool.agree``, for ``people`` and ``judge`` to name.
-            sampled: What of people's ``labels`` was drawn at random: whole queries, or single pairs. Designs of the
-                workspace are known.
-            measures: Names as ir_measures has them; by default the first of pool.yaml.
-            target: The mean over the collection's queries, or over all queries like them; or both.
-            baseline: A system that all others are compared with; by default each two systems are.
-            alpha: The level of significance.
-            delta: Systems that differ by less than this for certain are a tie; by default 0.02 of the measure's highest
-                value.
-            looks: How often the estimates will be looked at, as planned in advance.
-            design: The number of the design that drew people's pairs; by default the latest random one.
-            aggregate: The grade of a pair that several people graded; leads' decisions come first.
-            revealed: Whether people's second labels, given after seeing a judge's grade, count where there are any.
-            scale: All grades of ``labels``; by default those of pool.yaml.
-            pool: Another pool than the workspace's.
-            seed: The seed of simulated quantiles; by default that of pool.yaml.
-
-        Returns:
-            Each system's estimate with its interval, and the differences between systems with their verdicts.
-
-        Raises:
-            QuatiPoolError: If people's labels are no random sample, or too few for an interval; if no judge has graded
-                the pool, or there are no runs.
-        """
-        from quati_pool.commands.estimates.estimate import estimate
-        from quati_pool.commands.estimates.settings import EstimateSettings
-        from quati_pool.estimation.results import TARGETS
-
-        targets = (target,) if isinstance(target, str) else tuple(target)
-        for one in targets:
-            check_choice("target", one, TARGETS)
-        check_choice("sampled", sampled, get_args(Sampled))
-        check_choice("aggregate", aggregate, get_args(Aggregation))
-        check_decisions(alpha, delta, looks)
-        check_resampling(0, seed)
-        files = label_files(labels, "labels", person=several(people), scale=scale or self._config().grades)
-        settings = EstimateSettings(
-            measures=several(measures) or None,
-            targets=targets,
-            people=people,
-            judge=judge,
-            aggregate=aggregate,
-            design=design,
-            sampled=sampled,
-            baseline=baseline,
-            alpha=alpha,
-            delta=delta,
-            looks=looks,
-            revealed=revealed,
-            seed=seed,
-        )
-        with listener(self.progress) as shown:
-            report = estimate(self.path, settings, files, pool=path_or_none(pool), listener=shown)
-        of_estimates = (warning for one in report.estimates for warning in one.warnings)
-        for warning in dict.fromkeys([*report.warnings, *of_estimates]):
-            warnings.warn(warning, QuatiPoolWarning, stacklevel=2)
-        return Estimates(report)
 
     def report(
         self,

@@ -63,7 +63,8 @@ def agree(
 
     Compares the workspace's labelers, or only the files of --labels, or both if labelers are named too.
     A file of texts without ids is joined to the pool's pairs (that of -c, --pool, or the current folder); rows that
-    match no pair are listed. Tables (.md, .tex, .csv, .json) and figures go to reports/, or to -o DIR.
+    match no pair are listed. Where a design drew pairs with unequal probabilities π, κ is weighted by 1/π.
+    Tables (.md, .tex, .csv, .json) and figures go to reports/, or to -o DIR.
     """
     from quati_pool.commands.agree import agree as step
     from quati_pool.reporting.answers.agree import answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -44,6 +45,7 @@ from quati_pool.cli.plan_estimate import (
 from quati_pool.cli.progress import ConsoleListener
 
 if TYPE_CHECKING:
+    from quati_pool.commands.estimates.settings import EstimateSettings
     from quati_pool.labels.gathered import LabelFiles
     from quati_pool.project.config import PoolConfig
 
@@ -95,7 +97,9 @@ TargetsOption = Annotated[
 DeltaOption = Annotated[
     float | None,
     typer.Option(
-        "--delta", min=0, help="Systems that differ by less than this for certain are a tie; 0.02 by default."
+        "--delta",
+        min=0,
+        help="Systems that surely differ by less than this are a tie; 0.02 by default, for DCG 0.02 of its maximum.",
     ),
 ]
 LooksOption = Annotated[
@@ -161,53 +165,48 @@ def estimate(
 
     People grade queries or pairs that were drawn at random, by a design of assign; the judge's grades of all pairs
     narrow the intervals, and are never taken for people's. Each pair of systems, or each system and the baseline, gets
-    a verdict: better, worse, a tie, or inconclusive, with how many further labels would decide. Tables (.md, .tex,
-    .csv, .json) and figures go to reports/, or to -o DIR.
+    a verdict: better, worse, a tie, or inconclusive, with how many further labels would find a difference of --delta.
+    Tables (.md, .tex, .csv, .json) and figures go to reports/, or to -o DIR.
 
     With --plan: how many queries or pairs people have to grade, and how long that takes them, before or after the first
     labels.
     """
-    from quati_pool.commands.estimates.estimate import estimate as step
     from quati_pool.commands.estimates.settings import EstimateSettings
-    from quati_pool.reporting.answers.estimate import answer
-    from quati_pool.reporting.figures.estimate import write
-    from quati_pool.reporting.json_data.estimate import as_data
-    from quati_pool.reporting.tables.estimate import SHOWN_DIFFERENCES, tables
 
     options = PlanOptions(
-        plan=to_plan,
-        half_width=half_width,
-        difference=difference,
-        power=power,
-        correlation=correlation,
-        seconds_per_label=seconds_per_label,
-        minutes_per_query=minutes_per_query,
-    )
+        plan=to_plan, half_width=half_width, difference=difference, power=power, correlation=correlation,
+        seconds_per_label=seconds_per_label, minutes_per_query=minutes_per_query,
+    )  # fmt: skip
     options.check(output)
     home = declared(context, config)
     if home is not None:
         measures, seed = measures or home.measures[:1], home.seed if seed is None else seed
     people, judge, files = _sources(people, judge, column, grade, queries, scale, home)
     settings = EstimateSettings(
-        measures=measures,
-        targets=tuple(one.value for one in dict.fromkeys(target or [TargetName.these])),
-        people=people,
-        judge=judge,
-        aggregate=aggregate.value,
-        design=design,
-        sampled=sampled.value if sampled else None,
-        baseline=baseline,
-        alpha=alpha,
-        delta=delta,
-        looks=looks,
-        revealed=revealed,
-        seed=seed,
-    )
+        measures=measures, targets=tuple(one.value for one in dict.fromkeys(target or [TargetName.these])),
+        people=people, judge=judge, aggregate=aggregate.value, design=design,
+        sampled=sampled.value if sampled else None, baseline=baseline, alpha=alpha, delta=delta, looks=looks,
+        revealed=revealed, seed=seed,
+    )  # fmt: skip
     if options.plan:
         plan(config, settings, options, files, run or (), pool, database, output_format, full)
-        return
+    else:
+        _estimate(config, settings, files, run or (), pool, database, output, output_format, full)
+
+
+def _estimate(
+    config: Path, settings: EstimateSettings, files: LabelFiles, runs: Sequence[str], pool: Path | None,
+    database: str | None, output: Path | None, output_format: Format, full: bool,
+) -> None:  # fmt: skip
+    """Writes the files of the estimates, and prints them."""
+    from quati_pool.commands.estimates.estimate import estimate as step
+    from quati_pool.reporting.answers.estimate import answer
+    from quati_pool.reporting.figures.estimate import write
+    from quati_pool.reporting.json_data.estimate import as_data
+    from quati_pool.reporting.tables.estimate import SHOWN_DIFFERENCES, tables
+
     with ConsoleListener() as listener:
-        report = step(config, settings, files, run or (), pool=pool, database=database, listener=listener)
+        report = step(config, settings, files, runs, pool=pool, database=database, listener=listener)
     if report.gathered is not None:
         say_left_out(report.gathered)
     for warning in dict.fromkeys([*report.warnings, *(said for one in report.estimates for said in one.warnings)]):

@@ -26,22 +26,20 @@ PlanOption = Annotated[
 ]
 HalfWidthOption = Annotated[
     float | None,
-    typer.Option("--half-width", min=0, metavar="W", help="Plan for intervals that reach W to either side."),
+    typer.Option("--half-width", metavar="W", help="Plan for intervals that reach W to either side."),
 ]
 DifferenceOption = Annotated[
     float | None,
-    typer.Option("--difference", min=0, metavar="D", help="Plan to find systems that differ by D."),
+    typer.Option("--difference", metavar="D", help="Plan to find systems that differ by D."),
 ]
 PowerOption = Annotated[
     float | None,
-    typer.Option("--power", min=0.01, max=0.999, help="The probability of finding the --difference; 0.8 by default."),
+    typer.Option("--power", help="The probability of finding the --difference; 0.8 by default."),
 ]
 CorrelationOption = Annotated[
     float | None,
     typer.Option(
         "--correlation",
-        min=0,
-        max=1,
         metavar="R",
         help="Plan for this correlation of people's and the judge's grades, not from labels; 0.6 where there are none.",
     ),
@@ -50,14 +48,13 @@ SecondsOption = Annotated[
     float | None,
     typer.Option(
         "--seconds-per-label",
-        min=0,
         metavar="S",
         help="What a label takes; the median in the workspace by default, or else 30.",
     ),
 ]
 MinutesOption = Annotated[
     float | None,
-    typer.Option("--minutes-per-query", min=0, metavar="M", help="What reading into a query takes; 2 by default."),
+    typer.Option("--minutes-per-query", metavar="M", help="What reading into a query takes; 2 by default."),
 ]
 
 
@@ -83,17 +80,11 @@ class PlanOptions:
             "--seconds-per-label": self.seconds_per_label,
             "--minutes-per-query": self.minutes_per_query,
         }
-        if not self.plan:
-            for name, value in given.items():
-                if value is not None:
-                    raise typer.BadParameter("is for plans; add --plan", param_hint=name)
-            return
-        if (self.half_width is None) == (self.difference is None):
-            raise typer.BadParameter("give the goal: either --half-width or --difference", param_hint="--plan")
-        if self.power is not None and self.difference is None:
-            raise typer.BadParameter("is that of finding a difference; add --difference", param_hint="--power")
-        if output is not None:
-            raise typer.BadParameter("a plan is only printed; use --format and redirect it", param_hint="-o")
+        for name, value in given.items():
+            if value is not None and not self.plan:
+                raise typer.BadParameter("the option is for plans only; add --plan, or leave it out", param_hint=name)
+        if self.plan and output is not None:
+            raise typer.BadParameter("a plan is only printed; leave -o out, or use --format and >", param_hint="-o")
 
 
 def plan(
@@ -108,7 +99,8 @@ def plan(
     full: bool,
 ) -> None:
     """Prints the plan."""
-    from quati_pool.commands.estimates.plan import POWER, PlanSettings, plan_estimate
+    from quati_pool.commands.estimates.plan import plan_estimate
+    from quati_pool.commands.estimates.plan_settings import PlanSettings
     from quati_pool.reporting.answers.plan_estimate import answer
     from quati_pool.reporting.json_data.plan_estimate import as_data
     from quati_pool.reporting.tables.plan_estimate import tables
@@ -117,7 +109,7 @@ def plan(
         estimate=settings,
         half_width=options.half_width,
         difference=options.difference,
-        power=POWER if options.power is None else options.power,
+        power=options.power,
         correlation=options.correlation,
         seconds_per_label=options.seconds_per_label,
         minutes_per_query=options.minutes_per_query,

@@ -39,7 +39,9 @@ PeopleOption = Annotated[
 JudgeOption = Annotated[
     str, typer.Option("--judge", metavar=_LABELER, help="The judge: a file, or a labeler of the workspace.")
 ]
-MeasureOption = Annotated[str, typer.Option("--measure", help="The ir_measures name of what is estimated.")]
+MeasureOption = Annotated[
+    str | None, typer.Option("--measure", help="The ir_measures name of what is estimated; nDCG@10 by default.")
+]
 DrawnQueriesOption = Annotated[
     int, typer.Option("--queries", min=1, metavar="N", help="How many queries are drawn whole.")
 ]
@@ -104,7 +106,7 @@ def estimate(
     people: PeopleOption,
     judge: JudgeOption,
     run: RunsOption = None,
-    measure: MeasureOption = "nDCG@10",
+    measure: MeasureOption = None,
     queries: DrawnQueriesOption = 15,
     pairs: DrawnPairsOption = None,
     draws: ReplayDrawsOption = 1000,
@@ -127,10 +129,11 @@ def estimate(
     """Try out designs and estimates where people graded all pairs, so that the truth is known.
 
     Draws many samples (whole queries; pairs with probabilities for the measure; pairs with equal ones), estimates from
-    each as estimate would, and reports how often the intervals contain the truth, how wide they are, how many pairs of
-    systems they decide, and how often wrongly. Tables (.md, .tex, .csv, .json) and a figure go to reports/, or to -o
-    DIR.
+    each as estimate would, and reports in how many draws it would refuse, how often the intervals contain the truth,
+    how wide they are, how many pairs of systems they decide, and how often wrongly. Tables (.md, .tex, .csv, .json) and
+    a figure go to reports/, or to -o DIR.
     """
+    from quati_pool.commands.estimates.settings import DEFAULT_MEASURE
     from quati_pool.commands.replay.estimate import ReplaySettings, replay_estimate
     from quati_pool.reporting.answers.replay import answer
     from quati_pool.reporting.figures.replay import write
@@ -143,7 +146,7 @@ def estimate(
     settings = ReplaySettings(
         people=people,
         judge=judge,
-        measure=measure,
+        measure=measure or DEFAULT_MEASURE,
         queries=queries,
         pairs=pairs,
         draws=draws,

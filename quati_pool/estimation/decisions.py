@@ -11,18 +11,18 @@ from quati_pool.estimation.estimated import Estimated
 from quati_pool.records import Int
 from quati_pool.stats.bootstrap import DRAWS, multiplicities
 from quati_pool.stats.ratio import ratio
+from quati_pool.stats.sample_sizes import FEWEST_QUERIES
 from quati_pool.stats.significance import holm_adjusted
 
 Values = npt.NDArray[np.float64]
 
 POWER = 0.8
-FEWEST = 8
-"""A difference that fewer queries than these show is inconclusive, whatever its p."""
 
 _DRAWS = 5000
 _BLOCK = 4_000_000
 # A variance below this share of the one that was estimated is a rounding error.
 _NOTHING = 1e-9
+_DECIMALS = 12
 
 
 def p_values(differences: Estimated) -> Values:
@@ -52,7 +52,7 @@ def verdicts(differences: Estimated, support: Int, alpha: float, delta: float) -
     Better and worse have a Holm-adjusted p of at most ``alpha``; so has a tie, of the tests that it is within ±delta.
     ``support``, shape (comparisons,), counts the queries in which people's grades make a difference.
     """
-    enough = support >= FEWEST
+    enough = support >= FEWEST_QUERIES
     # What too few queries show is not tested, and so no member of the family.
     decided = holm_adjusted(np.where(enough, p_values(differences), np.nan)) <= alpha
     tied = holm_adjusted(np.where(enough, tie_p_values(differences, delta), np.nan)) <= alpha
@@ -60,27 +60,34 @@ def verdicts(differences: Estimated, support: Int, alpha: float, delta: float) -
     return np.where(decided, np.where(differences.estimate > 0, "better", "worse"), found)
 
 
+def known_verdicts(differences: Values) -> npt.NDArray[np.str_]:
+    """The verdicts on differences that are known, as all was graded."""
+    signs = np.sign(np.round(differences, _DECIMALS)).astype(np.int64)
+    return np.array(["tie", "better", "worse"])[signs]
+
+
 def simultaneous_quantile(differences: Estimated, alpha: float, seed: int) -> float | None:
     """The number of standard errors within which all differences lie at once with probability 1 − ``alpha``: the
     quantile of the largest of their absolute t in resamples of the drawn queries, each with standard errors of its own
-    (Efron, Tibshirani, An Introduction to the Bootstrap, 1993, section 12.5). Errors of drawn pairs are sums of many,
-    and simulated as normal. None without a difference that has a standard error."""
+    (Efron, Tibshirani, An Introduction to the Bootstrap, 1993, section 12.5). Errors of drawn pairs, and those of all
+    queries as a sample of a population, are sums of many, and simulated as normal. None without a difference that has a
+    standard error."""
     error = differences.standard_error
     defined = error > 0
     if not defined.any():
         return None
     scaled = differences.rows[:, defined] / error[defined]
-    units, rest = scaled[: differences.units], _compact(scaled[differences.units :])
-    normal = (rest**2).sum(axis=0)
+    number, estimated = differences.units, differences.units * differences.parts
+    blocks, rest = np.split(scaled[:estimated], differences.parts), _compact(scaled[number:])
+    fixed = (scaled[estimated:] ** 2).sum(axis=0)
     generator = np.random.default_rng(seed)
     largest = []
-    for draws, counts in _resamples(differences.units, scaled.shape[1], seed):
+    for draws, counts in _resamples(number, scaled.shape[1], seed):
         t = generator.standard_normal((draws, len(rest))) @ rest
         if counts is not None:
-            sums, squares = counts @ units, counts @ units**2
-            number = differences.units
-            variance = (squares - sums**2 / number) * (number / (number - 1)) + normal
-            t = (t + sums) * ratio(np.ones_like(variance), np.sqrt(np.maximum(variance, 0)), variance > _NOTHING, 0.0)
+            variance = fixed + sum(_variance(counts, rows) for rows in blocks)
+            t += counts @ blocks[0]
+            t *= ratio(np.ones_like(variance), np.sqrt(np.maximum(variance, 0)), variance > _NOTHING, 0.0)
         largest.append(np.abs(t).max(axis=1))
     return float(np.quantile(np.concatenate(largest), 1 - alpha))
 
@@ -97,6 +104,14 @@ def _resamples(units: int, columns: int, seed: int) -> Iterator[tuple[int, Value
             yield len(part), part
 
 
+def _variance(counts: Values, rows: Values) -> Values:
+    """The variances that the drawn queries, each with a row, give where they occur ``counts`` times, shape (draws,
+    columns)."""
+    number = len(rows)
+    variance: Values = (counts @ rows**2 - (counts @ rows) ** 2 / number) * (number / (number - 1))
+    return variance
+
+
 def _compact(rows: Values) -> Values:
     """Fewer rows with the same rowsᵀ·rows."""
     if len(rows) <= rows.shape[1]:
@@ -109,17 +124,21 @@ def needed(
     variance: Values, fixed: Values, drawn: int, frame: int, alpha: float, delta: float, comparisons: int
 ) -> list[int | None]:
     """How many further queries or pairs would find a difference of ``delta`` with a power of 80 %: at least 1
-    each, None where not even all would.
+    each, and at most all that are left; None where not even those would.
 
     ``variance``, shape (differences,), is what the ``drawn`` of ``frame`` units contribute to the error, falling as
     1/n − 1/N, and ``fixed`` what further ones do not lessen. The test is two-sided at alpha / ``comparisons``.
     """
     from scipy.special import ndtri
 
-    if drawn >= frame:
+    left = frame - drawn
+    if left <= 0:
         return [None] * len(variance)
     wanted = (delta / (ndtri(1 - alpha / comparisons / 2) + ndtri(POWER))) ** 2
+    # What is fixed is the rest of a subtraction, and seldom exactly 0.
+    missed = ~(fixed <= wanted + _NOTHING * variance)
     unit = variance / (1 / drawn - 1 / frame)
-    room = wanted - fixed + unit / frame
-    counts = np.ceil(unit / np.where(room > 0, room, np.nan)) - drawn
-    return [None if np.isnan(one) or one > frame - drawn else max(int(one), 1) for one in counts]
+    room = wanted - np.where(missed, 0.0, fixed) + unit / frame
+    # Without room there is no error at all.
+    counts = np.ceil(ratio(unit, room, room > 0, 0.0)) - drawn
+    return [None if one else int(count) for one, count in zip(missed, np.clip(counts, 1, left), strict=True)]

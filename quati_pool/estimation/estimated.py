@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,11 @@ class Estimated:
 
     ``estimate`` and ``spread`` have shape (columns,); ``spread`` is the variance of a single query's value. ``rows``,
     shape (n, columns), has the covariances of the errors as rowsᵀ·rows; ``drawing``, likewise, those of the part of the
-    errors that further drawn queries or pairs would lessen. The first ``units`` rows are those of single queries.
-    ``degrees`` of freedom, None where quantiles are normal.
+    errors that further drawn queries or pairs would lessen. ``degrees`` of freedom, None where quantiles are normal.
+
+    Each of ``units`` drawn queries has one row in each of the first ``parts`` blocks of ``units`` rows: the first has
+    the errors of drawing them; another has those of all queries as a sample of a population, which are estimated from
+    the same queries.
     """
 
     estimate: Values
@@ -38,6 +41,7 @@ class Estimated:
     degrees: float | None
     spread: Values
     units: int = 0
+    parts: int = 1
 
     @property
     def standard_error(self) -> Values:
@@ -58,13 +62,12 @@ class Estimated:
 
     def columns(self, chosen: npt.NDArray[np.bool_]) -> Estimated:
         """The ``chosen`` columns, shape (columns,)."""
-        return Estimated(
-            self.estimate[chosen],
-            self.rows[:, chosen],
-            self.drawing[:, chosen],
-            self.degrees,
-            self.spread[chosen],
-            self.units,
+        return replace(
+            self,
+            estimate=self.estimate[chosen],
+            rows=self.rows[:, chosen],
+            drawing=self.drawing[:, chosen],
+            spread=self.spread[chosen],
         )
 
     def quantile(self, probability: float) -> float:
@@ -79,11 +82,10 @@ class Estimated:
 
     def differences(self, a: Int, b: Int) -> Estimated:
         """Columns ``a`` minus columns ``b``; for estimates that are linear in the columns."""
-        return Estimated(
-            self.estimate[a] - self.estimate[b],
-            self.rows[:, a] - self.rows[:, b],
-            self.drawing[:, a] - self.drawing[:, b],
-            self.degrees,
-            np.full(len(a), np.nan),
-            self.units,
+        return replace(
+            self,
+            estimate=self.estimate[a] - self.estimate[b],
+            rows=self.rows[:, a] - self.rows[:, b],
+            drawing=self.drawing[:, a] - self.drawing[:, b],
+            spread=np.full(len(a), np.nan),
         )

@@ -20,35 +20,46 @@ UNIFORM = 0.2
 
 
 def probabilities(
-    frame: PairFrame, measure: PairMeasure, expected: float, *, uniform: float = UNIFORM, weights: Values | None = None
+    frame: PairFrame,
+    measure: PairMeasure,
+    expected: float,
+    *,
+    uniform: float = UNIFORM,
+    weights: Values | None = None,
+    capped: bool = False,
 ) -> Values:
     """The probability of each pair, shape (pairs,), each above 0 and at most 1, of ``expected`` pairs in all.
 
-    ``weights``, shape (systems,), are the importance of the systems, None for equal ones.
+    ``weights``, shape (systems,), are the importance of the systems, None for equal ones. With ``capped``, as many are
+    expected as can be where these are fewer than ``expected``.
 
-    Raises QuatiPoolError if fewer pairs than ``expected`` have a weight, ValueError if ``uniform`` is not above 0 and
-    at most 1.
+    Raises QuatiPoolError, unless ``capped``, if fewer pairs than ``expected`` have a weight; ValueError if ``uniform``
+    is not above 0 and at most 1.
     """
     if not 0 < uniform <= 1:
         raise ValueError(f"a uniform share of {uniform}; give one above 0 and at most 1")
     pairs = len(frame)
+    expected = min(expected, pairs) if capped else expected
     if not 0 < expected <= pairs:
         raise QuatiPoolError(
             f"the pool has {pairs:,} pairs to choose from, not {expected:,.0f}; ask for at most {pairs}"
         )
-    least = uniform * expected / pairs
     if uniform == 1:
-        return np.full(pairs, least)
+        return np.full(pairs, expected / pairs)
     weight = np.sqrt(_squared_weights(frame, measure, weights))
     weighted = weight > 0
     # Those with a weight at 1, and the others at the uniform part of as many.
     most = weighted.sum() / (1 - uniform * (~weighted).sum() / pairs)
+    expected = min(expected, most) if capped else expected
     if expected > most:
         raise QuatiPoolError(
             f"only {weighted.sum():,} pairs matter for {measure.name}: the systems rank them in their first "
             f"{measure.cutoff}; ask for at most {int(most)} pairs"
         )
-    return _filled(least, weight, expected)
+    if expected == pairs:
+        # Rounding errors would leave some to chance.
+        return np.ones(pairs)
+    return _filled(uniform * expected / pairs, weight, expected)
 
 
 def _squared_weights(frame: PairFrame, measure: PairMeasure, weights: Values | None) -> Values:

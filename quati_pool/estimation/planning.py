@@ -10,19 +10,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from quati_pool.estimation.estimated import Estimated, Values
+from quati_pool.estimation.estimated import Values
 from quati_pool.estimation.pair_estimates import PairEstimator, PairSample, folds
 from quati_pool.estimation.pair_frame import PairFrame
 from quati_pool.estimation.pair_measures import PairMeasure
 from quati_pool.estimation.pair_probabilities import probabilities
-from quati_pool.estimation.query_regression import LEAST, QuerySample, shared_weight
+from quati_pool.estimation.pair_refusals import ideal_error
+from quati_pool.estimation.planning_goals import Goal, quantile
+from quati_pool.estimation.query_regression import QuerySample, shared_weight
 from quati_pool.estimation.results import Drawn, Estimate, Target, Unit
 from quati_pool.records import Int
+from quati_pool.stats.sample_sizes import FEWEST_QUERIES
 
 LEAST_PAIRS = 100
 """The fewest pairs that are planned: of fewer, the quantiles of intervals are too small."""
@@ -34,80 +36,9 @@ _TRIES, _BISECTING = 12, 6
 """At most so many sizes are tried out; after some, by bisection."""
 _CLOSE = 0.97
 """A size that gives this share of the goal's figure or more is not made smaller."""
-_DIFFERENCES = 200
-"""At most so many differences of systems, chosen at random, are tried out."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class HalfWidth:
-    """The goal that the intervals of systems are ``most`` to either side, on average over the systems; each errs with
-    probability ``level``."""
-
-    most: float
-    level: float
-
-    def figure(self, error: Values | float, degrees: Values | float) -> Values:
-        """The half-width that standard errors mean; ``degrees`` of freedom may be infinite."""
-        return error * quantile(1 - self.level / 2, degrees)
-
-    def columns(self, values: Values) -> Values:
-        """What intervals are for: ``values``, shape (queries, systems)."""
-        return values
-
-    def errors(self, found: Estimated) -> Values:
-        """The standard errors, shape (columns,), of estimates of systems."""
-        return found.standard_error
-
-    def known_errors(self, found: Estimate) -> Values:
-        """Those of an estimate."""
-        return np.array([one.standard_error for one in found.systems])
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Detection:
-    """The goal that two systems which differ by ``most`` are found to differ with probability ``power``, by a two-sided
-    test at ``level``, shared by all comparisons (Bonferroni, the first step of Holm).
-
-    The positions of the systems that are compared are ``a`` and ``b``, shape (comparisons,).
-    """
-
-    most: float
-    power: float
-    level: float
-    a: Int
-    b: Int
-
-    def figure(self, error: Values | float, degrees: Values | float) -> Values:
-        """The smallest difference that is found, for standard errors of differences."""
-        critical = quantile(1 - self.level / len(self.a) / 2, degrees)
-        return error * (critical + quantile(self.power, degrees))
-
-    def columns(self, values: Values) -> Values:
-        """The differences that are tried out, of ``values``, shape (queries, systems)."""
-        a, b = self._tried
-        return values[:, a] - values[:, b]
-
-    def errors(self, found: Estimated) -> Values:
-        """The standard errors of these differences, of estimates of systems."""
-        a, b = self._tried
-        covariance = found.rows.T @ found.rows
-        variance = np.diag(covariance)
-        error: Values = np.sqrt(np.maximum(variance[a] + variance[b] - 2 * covariance[a, b], 0.0))
-        return error
-
-    def known_errors(self, found: Estimate) -> Values:
-        """The standard errors of the differences of an estimate that were tested."""
-        ends = [(one.low, one.high) for one in found.differences]
-        widths = [high - low for low, high in ends if low is not None and high is not None]
-        return np.array(widths) / 2 / (found.critical or 1.0)
-
-    @cached_property
-    def _tried(self) -> tuple[Int, Int]:
-        some = np.random.default_rng(0).permutation(len(self.a))[:_DIFFERENCES]
-        return self.a[some], self.b[some]
-
-
-Goal = HalfWidth | Detection
+Minimum = Literal["queries", "pairs", "ideal"]
+"""The fewest queries, or pairs, that are planned, or the fewest pairs from which the ideal of nDCG is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +47,8 @@ class PlannedDesign:
 
     ``count``: the number of queries drawn whole, or of pairs (expected); None if not even all of them would do.
     ``labels``: how many pairs people grade then, in how many ``queries``. ``figure``: the half-width, or the smallest
-    difference found, that this number (all, for None) gave when tried out.
+    difference found, that this number (all, for None) gave when tried out. ``minimum``: why it is not smaller although
+    fewer would reach the goal; None where they would not.
     """
 
     unit: Unit
@@ -124,6 +56,7 @@ class PlannedDesign:
     labels: int
     queries: int
     figure: float
+    minimum: Minimum | None = None
 
 
 class Planner:
@@ -156,8 +89,8 @@ class Planner:
         return _planned(trial, self._goal, self._fixed)
 
     def pairs(self, most_ideal_error: float) -> PlannedDesign:
-        """The pairs to draw for the measure, so many that the squared relative error of the ideal of nDCG, averaged
-        over queries, is at most ``most_ideal_error``."""
+        """The pairs to draw for the measure, so many that the expected ``ideal_error`` is at most
+        ``most_ideal_error``."""
         degrees = self._frame.queries - 1.0 if self._like_these else np.inf
         trial = _PairTrial(
             self._frame, self._measure, self._estimator, self._truths, self._goal, most_ideal_error, degrees, self._seed
@@ -207,15 +140,6 @@ def projected_half_width(estimate: Estimate, drawn: Drawn, more: int) -> float:
     return float(error * np.sqrt(fall) * quantile(1 - estimate.alpha / estimate.looks / 2, degrees))
 
 
-def quantile(probability: float, degrees: Values | float) -> Values:
-    """The quantiles of Student's t with these ``degrees`` of freedom, which may be infinite."""
-    from scipy.special import ndtri, stdtrit
-
-    finite = np.isfinite(degrees)
-    found: Values = np.where(finite, stdtrit(np.where(finite, degrees, 1.0), probability), ndtri(probability))
-    return found
-
-
 class _Outcome(NamedTuple):
     """What a size gave when tried out: the standard error that further labels would lessen, the pairs graded, the
     queries they are of, and the least size that the ideal of nDCG needs."""
@@ -250,7 +174,7 @@ class _Queries(_Trial):
     """Whole queries; the frame has ``most``, of ``pairs`` pairs in all."""
 
     unit = "queries"
-    least = LEAST
+    least = FEWEST_QUERIES
 
     def __init__(self, most: int, pairs: int, first: int) -> None:
         self.most, self._pairs = most, pairs
@@ -330,8 +254,8 @@ class _PairTrial(_Trial):
     def outcome(self, size: int) -> _Outcome:
         inclusion = probabilities(self._frame, self._measure, size)
         found = [self._one(relevance, uniform, inclusion) for relevance, uniform in self._draws]
-        drawing, queries, ideal_error = np.mean(found, axis=0).tolist()
-        return _Outcome(drawing, size, queries, size * ideal_error / self._limit)
+        drawing, queries, unsure = np.mean(found, axis=0).tolist()
+        return _Outcome(drawing, size, queries, size * unsure / self._limit)
 
     def _one(self, relevance: Values, uniform: Values, inclusion: Values) -> tuple[float, int, float]:
         pair = np.flatnonzero(uniform < inclusion)
@@ -339,7 +263,7 @@ class _PairTrial(_Trial):
         sample = PairSample(pair, relevance[pair], inclusion[pair], stratum, sizes, poisson=True)
         found = self._estimator.estimate(sample)
         error = self._goal.errors(found.means(like_these=False)).mean()
-        return float(error), len(np.unique(self._frame.query[pair])), float(found.ideal_error.mean())
+        return float(error), len(np.unique(self._frame.query[pair])), ideal_error(found.ideal_error)
 
     def census(self) -> _Outcome:
         return _Outcome(0.0, self.most, len(np.unique(self._frame.query)))
@@ -353,6 +277,7 @@ def _planned(trial: _Trial, goal: Goal, fixed: float) -> PlannedDesign:
     low, high, found = trial.least - 1, trial.most, trial.census()
     if not _figure(trial, goal, high, fixed) <= goal.most:
         low = high
+    ideal_lacks = False
     size = trial.first
     for tries in range(_TRIES):
         if high - low <= 1:
@@ -364,16 +289,24 @@ def _planned(trial: _Trial, goal: Goal, fixed: float) -> PlannedDesign:
             if figure >= _CLOSE * goal.most or _CLOSE * size <= outcome.least:
                 break
         else:
-            low = size
+            low, ideal_lacks = size, figure <= goal.most
         size = _wanted(trial, goal, fixed, size, outcome)
         if not low < size < high or tries >= _BISECTING:
             size = (low + high) // 2
+    figure = _figure(trial, goal, high, np.hypot(found.drawing, fixed))
+    minimum: Minimum | None = None
+    if low < trial.most and figure < _CLOSE * goal.most:
+        if ideal_lacks or _CLOSE * high <= found.least:
+            minimum = "ideal"
+        elif high == trial.least and _fewer_would_do(trial, goal, fixed, high, found):
+            minimum = trial.unit
     return PlannedDesign(
         unit=trial.unit,
         count=None if low == trial.most else high,
         labels=round(found.labels),
         queries=round(found.queries),
-        figure=_figure(trial, goal, high, np.hypot(found.drawing, fixed)),
+        figure=figure,
+        minimum=minimum,
     )
 
 
@@ -384,9 +317,20 @@ def _figure(trial: _Trial, goal: Goal, size: int, error: float) -> float:
 def _wanted(trial: _Trial, goal: Goal, fixed: float, size: int, outcome: _Outcome) -> int:
     """The smallest size that reaches the goal with a little to spare, if c is that of ``outcome``; ``most`` if none
     below it does."""
-    constant = outcome.drawing**2 / (1 / size - 1 / trial.most)
     sizes = np.arange(trial.least, trial.most)
-    error = np.sqrt(constant * (1 / sizes - 1 / trial.most) + fixed**2)
     aim = (1 + _CLOSE) / 2 * goal.most
-    enough = (goal.figure(error, trial.degrees(sizes)) <= aim) & (sizes >= outcome.least)
+    enough = (_projected(trial, goal, fixed, size, outcome, sizes) <= aim) & (sizes >= outcome.least)
     return int(sizes[np.argmax(enough)]) if enough.any() else trial.most
+
+
+def _projected(trial: _Trial, goal: Goal, fixed: float, size: int, outcome: _Outcome, sizes: Int) -> Values:
+    """The figures of ``sizes``, if c is that of ``outcome``, which ``size`` gave."""
+    constant = outcome.drawing**2 / (1 / size - 1 / trial.most)
+    return goal.figure(np.sqrt(constant * (1 / sizes - 1 / trial.most) + fixed**2), trial.degrees(sizes))
+
+
+def _fewer_would_do(trial: _Trial, goal: Goal, fixed: float, size: int, outcome: _Outcome) -> bool:
+    """Whether one less would reach the goal too, if c is that of ``outcome``; of a census c is not known."""
+    if size == trial.most:
+        return True
+    return bool(_projected(trial, goal, fixed, size, outcome, np.array([size - 1]))[0] <= goal.most)

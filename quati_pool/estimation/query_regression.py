@@ -18,12 +18,9 @@ import numpy.typing as npt
 from quati_pool.estimation.estimated import Estimated
 from quati_pool.records import Int
 from quati_pool.stats.ratio import ratio
+from quati_pool.stats.sample_sizes import FEWEST_OF_STRATUM
 
 Values = npt.NDArray[np.float64]
-
-LEAST = 8
-"""The fewest queries from which a mean is estimated."""
-LEAST_OF_STRATUM = 3
 
 _ROUNDING = 1e-12
 
@@ -69,7 +66,7 @@ class QuerySample:
         of_drawn = judge[self.drawn]
         y, f = self._centred(people), self._centred(of_drawn)
         # What the queries of a stratum add to the variance of the estimate is multiplied by this.
-        share = (self.sizes / self.sizes.sum()) ** 2 / self.counts * (self.counts >= LEAST_OF_STRATUM)
+        share = (self.sizes / self.sizes.sum()) ** 2 / self.counts * (self.counts >= FEWEST_OF_STRATUM)
         unseen = share * (1 - self.counts / self.sizes)
         share = unseen if unseen.any() else share
         numerator, denominator = self._without_one(y * f, share), self._without_one(f * f, share)
@@ -81,7 +78,7 @@ class QuerySample:
         """The weighted sum over strata of the covariances without each query in turn; ``products`` are of centred
         columns, shape (n, columns)."""
         # Smaller strata, which have all of their queries drawn, have no share.
-        counts = np.maximum(self.counts, LEAST_OF_STRATUM)
+        counts = np.maximum(self.counts, FEWEST_OF_STRATUM)
         n = counts[self._of, None]
         sums = self._sums(products)
         all_of_it: Values = (share / (counts - 1))[:, None] * sums
@@ -106,7 +103,7 @@ class QuerySample:
         residuals = self._centred(people - weight * (of_drawn - (total / self.sizes[:, None])[self._of]))
         rows = (shares[self._of, None] * np.sqrt((1 - n / size) / (n * np.maximum(n - 1, 1)))) * residuals
         error = np.concatenate([rows, self._between(people)]) if like_these else rows
-        return Estimated(estimate, error, rows, self._degrees(rows), self._spread(people), len(rows))
+        return Estimated(estimate, error, rows, self._degrees(rows), self._spread(people), len(rows), 1 + like_these)
 
     def alone(self, people: Values, *, like_these: bool) -> Estimated:
         """``means`` without a judge."""
@@ -114,7 +111,8 @@ class QuerySample:
         return self.means(people, nothing, np.zeros((len(people), 1)), like_these=like_these)
 
     def _between(self, people: Values) -> Values:
-        """Rows whose sum of squares is the variance of a mean over all queries, as a sample of a population."""
+        """Rows whose sum of squares is the variance of a mean over all queries, as a sample of a population; the first
+        n are those of the drawn queries."""
         shares = self.sizes / self.sizes.sum()
         queries = self.sizes.sum()
         degrees = np.maximum(self.counts - 1, 1)[self._of]

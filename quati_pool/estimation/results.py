@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from quati_pool.text.pluralize import counted
+
 Target = Literal["these-queries", "queries-like-these"]
 """The mean over the collection's queries, or over the population that they were drawn from."""
 TARGETS: tuple[Target, ...] = get_args(Target)
@@ -58,7 +60,7 @@ class Difference:
 
     ``verdict`` is about ``a``: better or worse than ``b`` (p_adjusted at most alpha, or all was graded), a tie within
     ±delta, or inconclusive, for which ``reason`` may say why and ``needed`` how many further queries or pairs (as
-    drawn) would decide with a power of 80 %; None where not even all would.
+    drawn) would find a difference of delta with a power of 80 %; None where not even all would.
     """
 
     a: str
@@ -78,7 +80,7 @@ class Estimate:
     """One measure under people's grades, for one target.
 
     ``systems``: the best first. ``differences``: all pairs of systems in this order, or each system minus the baseline;
-    ``unit`` is that of what would decide inconclusive ones, ``critical`` the quantile that their intervals use.
+    ``unit`` is that of what inconclusive ones need, ``critical`` the quantile that their intervals use.
     ``degrees`` of freedom, None where quantiles are normal. ``warnings`` are sentences about the estimates, such as
     that λ is at an end of its range.
     """
@@ -96,6 +98,12 @@ class Estimate:
     baseline: str | None = None
     warnings: tuple[str, ...] = ()
 
+    @property
+    def level(self) -> str:
+        """The level of the intervals in words: ``95 %``, or ``98.33 %`` where three looks share alpha."""
+        percent = f"{100 * (1 - self.alpha / self.looks):.4g}"
+        return "> 99.99 %" if percent == "100" else f"{percent} %"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
@@ -104,8 +112,8 @@ class Drawn:
     ``design`` names the design in words, such as "design 3 (random queries, seed 7)". ``queries`` and ``pairs`` are
     those of the frame, ``labelled`` the queries with people's grades (the completed ones, if whole queries were drawn),
     ``labels`` the pairs of the design that people graded, ``covered`` the pairs of the frame that the judge graded.
-    ``not_judged``: pairs that people were asked for and could not judge. ``left_out``: drawn queries that do not
-    count, by reason.
+    ``not_judged``: pairs that people were asked for and could not judge, of which several people judged ``tied`` ones
+    without a majority. ``left_out``: drawn queries that do not count, by reason.
     """
 
     unit: Unit
@@ -116,6 +124,15 @@ class Drawn:
     labels: int
     covered: int
     not_judged: int = 0
+    tied: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
     waiting: str | None = None
     """The query_id of the first query in the random order that is not graded in full."""
+
+    @property
+    def without_majority(self) -> str | None:
+        """What the pairs without a majority count as; None where there are none."""
+        if not self.tied:
+            return None
+        pairs = counted(self.tied, "pair has", "pairs have")
+        return f"{pairs} no majority, and count like pairs that could not be judged"

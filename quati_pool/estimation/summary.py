@@ -12,10 +12,11 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.estimation import decisions
 from quati_pool.estimation.estimated import Estimated, compared
 from quati_pool.estimation.pair_estimates import PairMeans
-from quati_pool.estimation.query_regression import LEAST, QuerySample, clipped, shared_weight
+from quati_pool.estimation.query_regression import QuerySample, clipped, shared_weight
 from quati_pool.estimation.results import Difference, Estimate, Figure, SystemEstimate, Target, Unit
 from quati_pool.records import Int
 from quati_pool.stats.ratio import ratio
+from quati_pool.stats.sample_sizes import FEWEST_QUERIES
 from quati_pool.stats.significance import holm_adjusted
 from quati_pool.text.pluralize import counted
 
@@ -90,6 +91,42 @@ class QueryValues:
         return own
 
 
+@dataclass(frozen=True, eq=False)
+class PairValues:
+    """The estimates ``found`` from drawn pairs, those from people's grades ``alone``, and the values under the judge's
+    grades of all pairs, ``judge``, shape (queries, systems)."""
+
+    found: PairMeans
+    alone: PairMeans
+    judge: Values
+    labelled: Labelled
+
+
+@dataclass(frozen=True, eq=False)
+class _Systems:
+    """The systems' estimates ``found``, those of people's grades ``alone``, and the values under the judge's grades,
+    ``judge_only``, shape (queries, systems). ``weights``: λ pooled over systems, and that of each, shape (systems,)."""
+
+    run_tags: Sequence[str]
+    found: Estimated
+    alone: Estimated
+    judge_only: Values
+    weights: tuple[float, Values] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Comparisons:
+    """The ``differences`` of systems at positions ``a`` and ``b``. ``support`` counts the queries in which people's
+    grades make a difference; ``alike`` marks systems that rank the pool's pairs alike. All have shape (comparisons,).
+    """
+
+    a: Int
+    b: Int
+    differences: Estimated
+    support: Int
+    alike: npt.NDArray[np.bool_]
+
+
 def from_queries(
     measure: str,
     target: Target,
@@ -104,10 +141,10 @@ def from_queries(
     Raises QuatiPoolError with fewer than 8 drawn queries.
     """
     people, judge, sample = values.people, values.judge, values.sample
-    if len(people) < LEAST:
+    if len(people) < FEWEST_QUERIES:
         raise QuatiPoolError(
             f"{counted(len(people), 'query is', 'queries are')} graded in full, and an interval needs at least "
-            f"{LEAST}; have more queries graded"
+            f"{FEWEST_QUERIES}; have more queries graded"
         )
     like_these = target == "queries-like-these"
     sums = sample.judge_weights(people, judge)
@@ -116,21 +153,15 @@ def from_queries(
     found = _added(sample.means(people, judge, weight, like_these=like_these), noise)
     alone = sample.alone(people if values.alone is None else values.alone, like_these=like_these)
     a, b = comparisons(run_tags, found.estimate, choices.baseline)
+    differences = _added(_query_differences(values, a, b, like_these=like_these), noise[:, a] - noise[:, b])
     return _estimate(
         measure,
         target,
-        run_tags,
-        choices,
-        found,
-        _added(alone, noise),
-        judge,
-        (a, b),
-        _added(_query_differences(values, a, b, like_these=like_these), noise[:, a] - noise[:, b]),
-        np.count_nonzero(np.round(people[:, a] - people[:, b], _DECIMALS), axis=0),
+        _Systems(run_tags, found, _added(alone, noise), judge, (float(weight.mean()), own.mean(axis=0))),
+        _comparisons(a, b, differences, people, rankings),
         Labelled(len(people), len(judge), "queries", values.complete),
-        rankings,
-        weights=(float(weight.mean()), own.mean(axis=0)),
-        warnings=_at_an_end(weight),
+        choices,
+        _at_an_end(weight),
     )
 
 
@@ -138,31 +169,21 @@ def from_pairs(
     measure: str,
     target: Target,
     run_tags: Sequence[str],
-    found: PairMeans,
-    alone: PairMeans,
-    judge_only: Values,
-    labelled: Labelled,
+    values: PairValues,
     choices: Choices,
     rankings: Sequence[int] = (),
 ) -> Estimate:
-    """Estimates from drawn pairs; ``alone`` is without the judge, ``judge_only``, shape (queries, systems), from it
-    alone; ``rankings`` as for ``from_queries``."""
+    """Estimates from drawn pairs; ``rankings`` as for ``from_queries``."""
     like_these = target == "queries-like-these"
-    means = found.means(like_these=like_these)
-    a, b = comparisons(run_tags, means.estimate, choices.baseline)
+    found, alone = values.found.means(like_these=like_these), values.alone.means(like_these=like_these)
+    a, b = comparisons(run_tags, found.estimate, choices.baseline)
     return _estimate(
         measure,
         target,
-        run_tags,
+        _Systems(run_tags, found, alone, values.judge),
+        _comparisons(a, b, found.differences(a, b), values.found.by_query, rankings),
+        values.labelled,
         choices,
-        means,
-        alone.means(like_these=like_these),
-        judge_only,
-        (a, b),
-        means.differences(a, b),
-        np.count_nonzero(np.round(found.by_query[:, a] - found.by_query[:, b], _DECIMALS), axis=0),
-        labelled,
-        rankings,
     )
 
 
@@ -179,6 +200,13 @@ def ranked(run_tags: Sequence[str], estimates: Values) -> list[int]:
     """Positions of the systems, the highest estimate first, ties by run_tag."""
     values = np.round(estimates, _DECIMALS).tolist()
     return sorted(range(len(run_tags)), key=lambda run: (-values[run], run_tags[run]))
+
+
+def _comparisons(a: Int, b: Int, differences: Estimated, values: Values, rankings: Sequence[int]) -> _Comparisons:
+    """``values``, shape (queries, systems), are those under people's grades."""
+    support = np.count_nonzero(np.round(values[:, a] - values[:, b], _DECIMALS), axis=0)
+    alike = np.array(rankings)[a] == np.array(rankings)[b] if rankings else np.zeros(len(a), dtype=np.bool_)
+    return _Comparisons(a, b, differences, support, alike)
 
 
 def _query_differences(values: QueryValues, a: Int, b: Int, *, like_these: bool) -> Estimated:
@@ -201,21 +229,18 @@ def _query_differences(values: QueryValues, a: Int, b: Int, *, like_these: bool)
 
 
 def _joined(found: Sequence[Estimated]) -> Estimated:
-    return Estimated(
-        np.concatenate([one.estimate for one in found]),
-        np.concatenate([one.rows for one in found], axis=1),
-        np.concatenate([one.drawing for one in found], axis=1),
-        found[0].degrees,
-        np.concatenate([one.spread for one in found]),
-        found[0].units,
+    return replace(
+        found[0],
+        estimate=np.concatenate([one.estimate for one in found]),
+        rows=np.concatenate([one.rows for one in found], axis=1),
+        drawing=np.concatenate([one.drawing for one in found], axis=1),
+        spread=np.concatenate([one.spread for one in found]),
     )
 
 
 def _added(found: Estimated, rows: Values) -> Estimated:
-    """The estimates with further rows of errors."""
-    if not len(rows):
-        return found
-    return replace(found, rows=np.concatenate([found.rows, rows]), drawing=np.concatenate([found.drawing, rows]))
+    """The estimates with further rows of errors, which more queries do not lessen."""
+    return replace(found, rows=np.concatenate([found.rows, rows])) if len(rows) else found
 
 
 def _at_an_end(weight: Values) -> tuple[str, ...]:
@@ -229,22 +254,36 @@ def _at_an_end(weight: Values) -> tuple[str, ...]:
 def _estimate(
     measure: str,
     target: Target,
-    run_tags: Sequence[str],
-    choices: Choices,
-    found: Estimated,
-    alone: Estimated,
-    judge_only: Values,
-    positions: tuple[Int, Int],
-    differences: Estimated,
-    support: Int,
+    systems: _Systems,
+    compared: _Comparisons,
     labelled: Labelled,
-    rankings: Sequence[int],
-    weights: tuple[float, Values] | None = None,
+    choices: Choices,
     warnings: tuple[str, ...] = (),
 ) -> Estimate:
-    half, half_alone = found.half_width(choices.level), alone.half_width(choices.level)
-    effective, judge_means = _effective_queries(found, len(judge_only), target), judge_only.mean(axis=0)
-    systems = tuple(
+    tested = compared.differences.columns(compared.support >= FEWEST_QUERIES)
+    critical = decisions.simultaneous_quantile(tested, choices.level, choices.seed)
+    return Estimate(
+        measure=measure,
+        target=target,
+        systems=_system_estimates(systems, target, choices.level),
+        differences=_differences(systems.run_tags, compared, critical, labelled, choices),
+        critical=critical,
+        degrees=systems.found.degrees,
+        alpha=choices.alpha,
+        delta=choices.delta,
+        looks=choices.looks,
+        unit=labelled.unit,
+        baseline=choices.baseline,
+        warnings=warnings,
+    )
+
+
+def _system_estimates(systems: _Systems, target: Target, level: float) -> tuple[SystemEstimate, ...]:
+    run_tags, found, alone, weights = systems.run_tags, systems.found, systems.alone, systems.weights
+    half, half_alone = found.half_width(level), alone.half_width(level)
+    effective = _effective_queries(found, len(systems.judge_only), target)
+    judge_means = systems.judge_only.mean(axis=0)
+    return tuple(
         SystemEstimate(
             run_tag=run_tags[run],
             estimate=float(found.estimate[run]),
@@ -258,22 +297,6 @@ def _estimate(
             effective_queries=_defined(effective[run]),
         )
         for run in ranked(run_tags, found.estimate)
-    )
-    tested = differences.columns(support >= decisions.FEWEST)
-    critical = decisions.simultaneous_quantile(tested, choices.level, choices.seed)
-    return Estimate(
-        measure=measure,
-        target=target,
-        systems=systems,
-        differences=_differences(run_tags, positions, differences, support, critical, labelled, rankings, choices),
-        critical=critical,
-        degrees=found.degrees,
-        alpha=choices.alpha,
-        delta=choices.delta,
-        looks=choices.looks,
-        unit=labelled.unit,
-        baseline=choices.baseline,
-        warnings=warnings,
     )
 
 
@@ -293,30 +316,27 @@ def _effective_queries(found: Estimated, queries: int, target: Target) -> Values
 
 def _differences(
     run_tags: Sequence[str],
-    positions: tuple[Int, Int],
-    differences: Estimated,
-    support: Int,
+    compared: _Comparisons,
     critical: float | None,
     labelled: Labelled,
-    rankings: Sequence[int],
     choices: Choices,
 ) -> tuple[Difference, ...]:
-    a, b = positions
-    alike = np.array(rankings)[a] == np.array(rankings)[b] if rankings else np.zeros(len(a), dtype=bool)
-    p = np.where(support >= decisions.FEWEST, decisions.p_values(differences), np.nan)
+    differences, support, alike = compared.differences, compared.support, compared.alike
+    p = np.where(support >= FEWEST_QUERIES, decisions.p_values(differences), np.nan)
     verdicts = decisions.verdicts(differences, support, choices.level, choices.delta)
     verdicts[alike] = "tie"
     known = (differences.standard_error == 0) & labelled.all_graded
-    verdicts[known] = _exact(differences.estimate[known])
+    verdicts[known] = decisions.known_verdicts(differences.estimate[known])
     needed = decisions.needed(
         differences.drawing_variance, differences.fixed_variance, labelled.count, labelled.frame, choices.level,
         choices.delta, max(len(p), 1),
     )  # fmt: skip
-    tested = (support >= decisions.FEWEST) | known | alike
+    tested = (support >= FEWEST_QUERIES) | known | alike
     half = np.where(tested, (critical or 0.0) * differences.standard_error, np.nan)
     columns = zip(
-        *positions, differences.estimate, half, p, holm_adjusted(p), verdicts, needed, support, alike, strict=True
-    )
+        compared.a, compared.b, differences.estimate, half, p, holm_adjusted(p), verdicts, needed, support, alike,
+        strict=True,
+    )  # fmt: skip
     return tuple(
         Difference(
             a=run_tags[a],
@@ -327,21 +347,15 @@ def _differences(
             p=_defined(p_value),
             p_adjusted=_defined(adjusted),
             verdict=str(verdict),  # type: ignore[arg-type]
-            needed=more if verdict == "inconclusive" and queries >= decisions.FEWEST else None,
+            needed=more if verdict == "inconclusive" and queries >= FEWEST_QUERIES else None,
             reason=_SAME if same else _few(int(queries)) if verdict == "inconclusive" else None,
         )
         for a, b, estimate, width, p_value, adjusted, verdict, more, queries, same in columns
     )
 
 
-def _exact(differences: Values) -> npt.NDArray[np.str_]:
-    """The verdicts on differences that are known, as all was graded."""
-    signs = np.sign(np.round(differences, _DECIMALS)).astype(np.int64)
-    return np.array(["tie", "better", "worse"])[signs]
-
-
 def _few(queries: int) -> str | None:
-    if queries >= decisions.FEWEST:
+    if queries >= FEWEST_QUERIES:
         return None
     if not queries:
         return "people's grades make no difference in any query"

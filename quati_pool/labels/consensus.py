@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from quati_pool.judging.aggregation import METHODS
 from quati_pool.judging.pair import Pair
@@ -12,6 +13,7 @@ from quati_pool.records import State
 
 # States that a person can give a pair instead of a grade; the closest to a grade first.
 _UNGRADED = (State.unsure, State.skipped, State.retracted)
+_ANSWERED = (State.ok, State.unsure)
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,14 @@ class Consensus(Labeler):
         return _aggregated(pair, grades, self.method)
 
 
+class PanelAnswer(NamedTuple):
+    """A panel's grade of a pair, the members who graded it or could not judge it, and whether a lead decided."""
+
+    graded: Graded
+    people: tuple[str, ...] = ()
+    decided: bool = False
+
+
 @dataclass(frozen=True)
 class Panel(Labeler):
     """A labeler that aggregates the grades of the people who labelled a pair; a leads' decision takes precedence.
@@ -64,13 +74,22 @@ class Panel(Labeler):
         return _sources(self.members) | ({self.decisions.name} if self.decisions else set())
 
     def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
-        columns = [member.graded(pairs) for member in self.members]
-        decided = self.decisions.graded(pairs) if self.decisions else [None] * len(pairs)
-        return [self._graded(pair, decided[at], [column[at] for column in columns]) for at, pair in enumerate(pairs)]
+        return [answer.graded for answer in self.answers(pairs)]
 
-    def _graded(self, pair: Pair, decision: Graded | None, row: Sequence[Graded]) -> Graded:
-        if decision is not None and decision.status in (State.ok, State.unsure):
-            return decision
+    def answers(self, pairs: Sequence[Pair]) -> list[PanelAnswer]:
+        """The grade of each pair with who is behind it, in their order."""
+        columns = [member.graded(pairs) for member in self.members]
+        decisions = self.decisions.graded(pairs) if self.decisions else [None] * len(pairs)
+        return [self._answer(pair, decisions[at], [column[at] for column in columns]) for at, pair in enumerate(pairs)]
+
+    def _answer(self, pair: Pair, decision: Graded | None, row: Sequence[Graded]) -> PanelAnswer:
+        columns = zip(self.members, row, strict=True)
+        people = tuple(member.name for member, graded in columns if graded.status in _ANSWERED)
+        if decision is not None and decision.status in _ANSWERED:
+            return PanelAnswer(decision, people, decided=True)
+        return PanelAnswer(self._graded(pair, row), people)
+
+    def _graded(self, pair: Pair, row: Sequence[Graded]) -> Graded:
         grades = tuple(graded.relevance for graded in row if graded.relevance is not None)
         if not grades:
             states = {graded.status for graded in row}

@@ -18,11 +18,17 @@ from quati_pool.records import GRADES, LabelerKind
 
 
 def read_label_source(
-    name: str, folder: Path, settings: LabelFileConfig | LabelFile, scale: Mapping[int, str] | None
+    name: str,
+    folder: Path,
+    settings: LabelFileConfig | LabelFile,
+    scale: Mapping[int, str] | None,
+    *,
+    negative: bool = True,
 ) -> LabelFile:
     """Reads the file of the labeler ``name``, whose path is relative to ``folder``, unless it is read already.
 
-    Raises InputError if it cannot be read, or has a grade that is not on ``scale``; None allows any.
+    Raises InputError if it cannot be read, or has a grade that is not on ``scale``; None allows any, without
+    ``negative`` any from 0.
     """
     if isinstance(settings, LabelFileConfig) and settings.data_set and not (folder / settings.path).exists():
         raise InputError(
@@ -40,7 +46,8 @@ def read_label_source(
             annotator=settings.annotator,
         )
     )
-    found = None if scale is None else off_scale(read, scale)
+    below_0 = None if negative else _below_0(read)
+    found = below_0 if scale is None else off_scale(read, scale)
     if found is not None and isinstance(settings, LabelFile):
         raise FrameError(
             f"{read.path}, row {found.line}: {found.problem}; name the whole scale, such as scale=range(5)"
@@ -73,6 +80,19 @@ def off_scale(read: LabelFile, scale: Collection[int]) -> OffScale | None:
         f"(off it: {', '.join(map(str, off))}, in {labels:,} of {len(read):,} labels)",
         f"name the whole scale with --scale (grades: in pool.yaml), or say what is not a grade: --grade {off[-1]}=none"
         f"{undrawn}",
+    )
+
+
+def _below_0(read: LabelFile) -> OffScale | None:
+    """The first grade of a file that is below 0, as some qrels mark pairs that nobody judged; None if there is none."""
+    place = next((place for place, grade in enumerate(read.relevance) if grade is not None and grade < 0), None)
+    if place is None:
+        return None
+    grade = read.relevance[place]
+    return OffScale(
+        read.lines[place],
+        f"the grade {grade} is below 0",
+        f"where it marks pairs that were not judged, give --grade {grade}=none, else the whole scale with --scale",
     )
 
 

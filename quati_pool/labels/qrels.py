@@ -71,6 +71,12 @@ def qrels_of(rows: Sequence[tuple[str, str, int]]) -> Qrels:
     return Qrels(queries, docs, query, doc, np.array(grades, dtype=np.int64))
 
 
+def grades_by_pair(qrels: Qrels) -> dict[tuple[str, str], int]:
+    """The grade of each (query_id, doc_id)."""
+    query_ids, doc_ids = qrels.queries.decode(qrels.query).to_pylist(), qrels.docs.decode(qrels.doc).to_pylist()
+    return dict(zip(zip(query_ids, doc_ids, strict=True), qrels.relevance.tolist(), strict=True))
+
+
 def _reasons(coverage: LabelCoverage) -> str:
     final = (State.unsure, State.no_text, NOT_GIVEN)
     return ", ".join(f"{count:,} {name}" for name, count in coverage.lacks.items() if name not in final)

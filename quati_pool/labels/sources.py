@@ -50,6 +50,7 @@ def gather(
     pool: Path | None = None,
     store: Store | None = None,
     any_grade: bool = False,
+    negative: bool = True,
     revealed: bool = False,
     home: PoolConfig | None = None,
     nearby: Path | None = None,
@@ -57,8 +58,8 @@ def gather(
     """Reads the label files of ``given`` and, with a ``config``, the workspace's labelers: those of ``names``, or all.
 
     ``people`` are further labelers that are persons. With ``any_grade`` the files set the scale if neither options nor
-    a workspace do. ``store`` is the workspace's, if it is open already. With ``revealed`` a person's second label in
-    the store, given after seeing a judge's grade, counts.
+    a workspace do, without ``negative`` by grades from 0. ``store`` is the workspace's, if it is open already. With
+    ``revealed`` a person's second label in the store, given after seeing a judge's grade, counts.
 
     Files without ids are joined to the pairs of ``pool``, or of the workspace's pool; the workspace is ``config``, else
     ``home``, else that of the pool.yaml ``nearby`` if the files need a pool.
@@ -75,7 +76,7 @@ def gather(
     if config is not None:
         stored, problems, state = _stored_sources(config, store, names, declared, pool, revealed)
         stored = [_apart(source, given.files) for source in stored]
-    read, queries, unmatched = _read_files(files, given.queries, scale, config, home, nearby, pool)
+    read, queries, unmatched = _read_files(files, given.queries, scale, config, home, nearby, pool, negative=negative)
     matched = match(read, queries or None)
     filed = [
         _file_source(name, settings, read[name], _drawn(read[name], matched.qrels[name]), matched.ungraded[name])
@@ -160,13 +161,16 @@ def _read_files(
     home: PoolConfig | None,
     nearby: Path | None,
     pool: Path | None,
+    *,
+    negative: bool,
 ) -> tuple[dict[str, LabelFile], dict[str, str], list[UnmatchedRow]]:
     """The label files by labeler, joined to the pool where they lack ids; the known query texts; and the rows that were
     not joined."""
     queries = _query_texts(config if files else None, queries_file)
     ids = SharedIds()
     read = {
-        name: ids.hold(read_label_source(name, folder, settings, scale)) for name, (folder, settings) in files.items()
+        name: ids.hold(read_label_source(name, folder, settings, scale, negative=negative))
+        for name, (folder, settings) in files.items()
     }
     home = config or home or _nearby_home(nearby, pool, read, queries)
     if home is not config and not queries and any(map(lacks_ids, read.values())):

@@ -159,6 +159,7 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
             except InputError as fault:
                 faults.append(fault)
                 continue
+            twice: dict[Path, list[str]] = {}
             for run_tag, rows in read.items():
                 if run_tag not in runs:
                     runs[run_tag] = _ReadRun(ranked_run(rows), rank_contradictions(rows), path)
@@ -167,11 +168,23 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
                 assert first is not None
                 if first.samefile(path):
                     raise QuatiPoolError(f"--run names {path} twice; name it once")
-                both = f"{first} and {path} hold runs of one run_tag, {run_tag!r}"
-                faults.append(QuatiPoolError(f"{both}; rename one, or put them into sets ([SET=]FILE)"))
+                twice.setdefault(first, []).append(run_tag)
+            faults += [_same_run_tags(first, path, run_tags) for first, run_tags in twice.items()]
     if faults:
         raise FaultsError(faults) if len(faults) > 1 else faults[0]
     return [_run_set(name, runs, pool_depth, warnings[name]) for name, runs in by_set.items()]
+
+
+def _same_run_tags(first: Path, second: Path, run_tags: Sequence[str]) -> QuatiPoolError:
+    if len(run_tags) == 1:
+        return QuatiPoolError(
+            f"{first} and {second} hold runs of one run_tag, {run_tags[0]!r}; rename one, or put them into sets "
+            "([SET=]FILE)"
+        )
+    return QuatiPoolError(
+        f"{first} and {second} both hold runs of {len(run_tags):,} run_tags, such as {run_tags[0]!r}; name one of the "
+        "files, or put them into sets ([SET=]FILE)"
+    )
 
 
 def named_runs(runs: Mapping[str, Path | Given], pool_depth: int | None = None) -> RunSet:

@@ -204,7 +204,8 @@ def _estimates(found: ReleasedEstimates) -> list[str]:
     columns = ["System", one_line(found.measure), "95 % interval", "People only", "Judge alone"]
     note = "People only: without the judge's grades. Judge alone: under the grades of "
     note += f"{_line(found.judge)}, which is no estimate of people's."
-    return ["## Estimates", _line(found.statement), _table(columns, rows), note]
+    doubt = [] if found.without_majority is None else [f"{_line(found.without_majority)}."]
+    return ["## Estimates", _line(found.statement), *doubt, _table(columns, rows), note]
 
 
 def _kind(labelled: Labelled) -> str:

@@ -58,12 +58,14 @@ class EstimatedSystem(NamedTuple):
 
 
 class ReleasedEstimates(NamedTuple):
-    """Estimates of a measure under people's grades, best first. ``statement`` says what they hold for."""
+    """Estimates of a measure under people's grades, best first. ``statement`` says what they hold for,
+    ``without_majority`` what pairs count as of whose grades no majority agrees; None where there are none."""
 
     measure: str
     judge: str
     statement: str
     systems: Sequence[EstimatedSystem]
+    without_majority: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

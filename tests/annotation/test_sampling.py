@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from quati_pool.annotation.errors import DesignError
 from quati_pool.annotation.hashing import hashes, places
 from quati_pool.annotation.sampling import (
-    QUERIES_PER_STRATUM,
     Sample,
     Stratum,
     frame_sha,
@@ -31,6 +30,7 @@ from quati_pool.annotation.sampling import (
     stratum_names,
     systems_band,
 )
+from quati_pool.stats.sample_sizes import FEWEST_OF_STRATUM
 
 # 12 queries, strata of very different sizes: 90, 20, 9 and 1 pairs.
 QUERIES = [f"q{row % 12}" for row in range(120)]
@@ -308,7 +308,7 @@ def test_a_larger_sample_of_queries_only_adds_to_the_smaller_one_whatever_the_or
     order = random_query_order(stratum_of, seed)
     assert sorted(order) == sorted(stratum_of)
     sizes = Counter(stratum_of.values())
-    least = sum(min(size, QUERIES_PER_STRATUM) for size in sizes.values()) if len(sizes) > 1 else 1
+    least = sum(min(size, FEWEST_OF_STRATUM) for size in sizes.values()) if len(sizes) > 1 else 1
     for n in range(least, len(order) + 1):
         sample = sample_random_queries(queries, seed, n, strata if stratified else None)
         chosen = {queries[row] for row in sample.rows.tolist()}
@@ -316,7 +316,7 @@ def test_a_larger_sample_of_queries_only_adds_to_the_smaller_one_whatever_the_or
         assert len(sample) == sum(query_id in chosen for query_id in queries)
         for name, (total, drawn) in query_counts(queries, sample).items():
             assert total == sizes[name]
-            assert len(sizes) == 1 or drawn >= min(total, QUERIES_PER_STRATUM)
+            assert len(sizes) == 1 or drawn >= min(total, FEWEST_OF_STRATUM)
         again = sample_random_queries(mixed, seed, n, [stratum_of[query_id] for query_id in mixed])
         assert again.strata == sample.strata
         assert {mixed[row] for row in again.rows.tolist()} == chosen

@@ -118,9 +118,10 @@ def test_what_is_in_doubt_is_a_warning(c: qp.Collection) -> None:
         ({"target": "all"}, "target is 'all'; there are: "),
         ({"sampled": "documents"}, "sampled is 'documents'; there are: "),
         ({"aggregate": "median"}, "aggregate is 'median'; did you mean 'mean'"),
-        ({"alpha": 0}, "alpha is 0; expected a level of significance between 0 and 1"),
-        ({"delta": -0.1}, "delta is -0.1; expected 0 or more"),
-        ({"looks": 0}, "looks is 0; expected the planned number of looks, 1 or more"),
+        ({"target": []}, "there is no target; name these-queries and queries-like-these, or one of them"),
+        ({"alpha": 0}, "alpha is 0; give a number between 0 and 1, such as 0.05"),
+        ({"delta": -0.1}, "delta is -0.1; give the largest difference that counts as a tie, such as 0.02"),
+        ({"looks": 0}, "looks is 0; give the planned number of looks, 1 or more"),
         ({"design": 7}, "there is no such design; there are: 1"),
     ],
 )
@@ -132,3 +133,81 @@ def test_bad_arguments_are_refused(c: qp.Collection, options: dict[str, Any], me
 def test_without_a_random_design_there_is_no_estimate(demo: qp.Collection) -> None:
     with pytest.raises(qp.QuatiPoolError, match="assign --random-queries"):
         demo.estimate()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (["--half-width", "0.2"], {"half_width": 0.2}),
+        (
+            ["--difference", "0.3", "--power", "0.9", "--correlation", "0.5", "--seconds-per-label", "10",
+             "--minutes-per-query", "1", "--target", BOTH[0], "--target", BOTH[1], "--measures", "P(rel=2)@5 nDCG@5",
+             "--baseline", "bm25", "--alpha", "0.1", "--looks", "2", "--people", PERSON, "--judge", JUDGE, "--seed",
+             "5"],
+            {"difference": 0.3, "power": 0.9, "correlation": 0.5, "seconds_per_label": 10, "minutes_per_query": 1,
+             "target": BOTH, "measures": ["P(rel=2)@5", "nDCG@5"], "baseline": "bm25", "alpha": 0.1, "looks": 2,
+             "people": PERSON, "judge": JUDGE, "seed": 5},
+        ),
+    ],
+)  # fmt: skip
+def test_plans_are_those_of_the_command(
+    c: qp.Collection, cli: Cli, arguments: list[str], options: dict[str, Any]
+) -> None:
+    found = c.plan_estimate(**options)
+    data = found.to_dict()
+    assert json.loads(cli("estimate", "--plan", "-c", str(c.path), *arguments, "--format", "json").out) == data
+    assert "To find a difference" in str(found) or "For a half-width of 0.2 in nDCG@5" in str(found)
+    plans = [(plan, unit) for plan in data["plans"] for unit in ("queries", "pairs") if plan[unit]]
+    assert len(found.to_frame()) == len(plans)
+    goal = next(iter(options))
+    for row, (plan, unit) in zip(found.to_frame().itertuples(), plans, strict=True):
+        assert (row.measure, row.target, row.design) == (plan["measure"], plan["target"], unit)
+        assert (None if pd.isna(row.count) else row.count) == plan[unit]["count"]
+        assert (row.labels, row.hours, getattr(row, goal)) == tuple(plan[unit][n] for n in ("labels", "hours", goal))
+        assert (row.minimum or None) == plan[unit]["minimum"]
+
+
+def test_plans_without_a_goal_are_refused(c: qp.Collection) -> None:
+    with pytest.raises(qp.QuatiPoolError, match="a plan needs one goal; give either --half-width or --difference"):
+        c.plan_estimate()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sketched")
+def test_replays_are_those_of_the_command(demo: qp.Collection, cli: Cli, tmp_path: Path) -> None:
+    found = demo.replay_estimate(
+        people="sample-gold", judge="lexical", queries=12, pairs=120, draws=4, baseline="bm25s", seed=3, workers=1
+    )
+    command = (
+        "replay", "estimate", "-c", str(demo.path), "--people", "sample-gold", "--judge", "lexical", "--queries", 12,
+        "--pairs", 120, "--draws", 4, "--baseline", "bm25s", "--seed", 3, "--workers", 1, "-o", tmp_path / "command",
+    )  # fmt: skip
+    data = found.to_dict()
+    assert json.loads(cli(*command, "--format", "json").out) == data
+    assert len(found.methods) == len(data["methods"]) == 10
+    first, row = data["methods"][0], found.methods.iloc[0]
+    assert (row.method, row.draws, row.refused, row.labels) == (first["method"], 4, 0, first["labels"])
+    assert (row.coverage, row.decided) == (first["systems"]["coverage"], first["decisions"]["decided"])
+    assert row.simultaneous_coverage == first["simultaneous_coverage"]
+    each = first["systems"]["each"][1]
+    system = found.systems.iloc[1]
+    assert (system.run_tag, system.coverage, system.error) == (each["run_tag"], each["coverage"], each["error"])
+    assert set(found.differences.b) == {"bm25s"}
+    assert found.to_frame().equals(found.methods)
+    found.save(tmp_path / "api")
+    saved = (tmp_path / "api" / "replay-estimate.json").read_text("utf-8")
+    assert saved == (tmp_path / "command" / "replay-estimate.json").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": ()}, "there is no target; name these-queries and queries-like-these, or one of them"),
+        ({"draws": 0}, "draws is 0; give 1 or more"),
+        ({"delta": float("nan")}, "delta is nan; give the largest difference that counts as a tie, such as 0.02"),
+        ({"judge": "lexcal"}, "did you mean 'lexical'"),
+    ],
+)
+def test_bad_arguments_of_replays_are_refused(demo: qp.Collection, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(qp.QuatiPoolError, match=message):
+        demo.replay_estimate(**{"people": "sample-gold", "judge": "lexical", **options})

@@ -14,7 +14,8 @@ import time
 import numpy as np
 
 from quati_pool.commands.replay.estimate import census
-from quati_pool.estimation.replay import ReplayPlan, replay
+from quati_pool.estimation.replay.results import ReplayPlan
+from quati_pool.estimation.replay.running import replay
 from quati_pool.evaluation.judged_runs import JudgedRuns
 from quati_pool.processes.local import LocalEngine
 from quati_pool.records import Qrels, Run

@@ -167,11 +167,11 @@ def test_options_that_do_not_go_together_are_bad_usage(
 
 
 def test_assign_draws_whole_queries(workspace: Path, cli: Cli) -> None:
-    (workspace / "queries.tsv").write_text("query_id\tquery\ttheme\nq0\ta\tsea\nq1\tb\tlaw\n", encoding="utf-8")
+    (workspace / "queries.tsv").write_text("query_id\tquery\ttheme\nq0\ta\tsea\nq1\tb\tsea\n", encoding="utf-8")
     dry = cli("assign", "--random-queries", 2, "--strata", "theme", "--dry-run", "--format", "json")
     said = json.loads(dry.out)
     assert (said["method"], said["pairs"], said["queries"]) == (
-        "random-queries", 6, [{"stratum": "theme=law", "N": 1, "n": 1}, {"stratum": "theme=sea", "N": 1, "n": 1}],
+        "random-queries", 6, [{"stratum": "theme=sea", "N": 2, "n": 2}],
     )  # fmt: skip
     done = cli("assign", "--random-queries", 1)
     words = " ".join(done.out.split())
@@ -190,7 +190,7 @@ def test_assign_draws_pairs_for_a_measure(built: Path, cli: Cli) -> None:
     assert (said["method"], said["seed"]) == ("active", 2)
     assert said["strata"][0]["inclusion"] * said["frame"]["pairs"] == pytest.approx(20)
     done = cli(*arguments)
-    assert "pairs are chosen (at random for a measure, seed 0), for 1 person each." in " ".join(done.out.split())
+    assert "pairs are chosen (pairs for nDCG@3, Poisson, seed 0), for 1 person each." in " ".join(done.out.split())
     assert "inclusion probabilities go from " in done.err
     with AnnotationSession.open(built / "pool.yaml") as session:
         [design] = session.designs.all()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from quati_pool.commands.estimates.plan import Effort, LabelPlan, PlanReport, PlanSettings
+from quati_pool.commands.estimates.plan import Effort, LabelPlan, PlanReport
+from quati_pool.commands.estimates.plan_settings import PlanSettings
 from quati_pool.commands.estimates.settings import EstimateSettings
 from quati_pool.estimation.planning import PlannedDesign
 from quati_pool.labels.gathered import LabelFiles
@@ -93,32 +95,70 @@ def test_the_options_are_passed_on(cli: Cli, asked: Asked) -> None:
 
 def test_the_power_is_80_percent_by_default(cli: Cli, asked: Asked) -> None:
     assert cli("estimate", "--plan", "--difference", "0.02").status == 0
-    assert asked.settings == PlanSettings(difference=0.02, power=0.8)
+    assert asked.settings == PlanSettings(difference=0.02)
+    assert asked.settings.planned_power == 0.8
+
+
+NOT_A_PLAN = "the option is for plans only; add --plan, or leave it out"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--half-width", "0.03"), "--half-width: is for plans; add --plan"),
-        (("--difference", "0.03"), "--difference: is for plans; add --plan"),
-        (("--power", "0.8"), "--power: is for plans; add --plan"),
-        (("--correlation", "0.8"), "--correlation: is for plans; add --plan"),
-        (("--seconds-per-label", "8"), "--seconds-per-label: is for plans; add --plan"),
-        (("--minutes-per-query", "0"), "--minutes-per-query: is for plans; add --plan"),
-        (("--plan",), "give the goal: either --half-width or --difference"),
-        (("--plan", "--half-width", "0.1", "--difference", "0.1"), "either --half-width or --difference"),
-        (("--plan", "--half-width", "0.1", "--power", "0.9"), "add --difference"),
-        (("--plan", "--half-width", "0.1", "-o", "out"), "a plan is only printed"),
-        (("--plan", "--half-width", "0.1", "--correlation", "1.1"), "--correlation"),
+        (("--half-width", "0.03"), f"--half-width: {NOT_A_PLAN}"),
+        (("--difference", "0.03"), f"--difference: {NOT_A_PLAN}"),
+        (("--power", "0.8"), f"--power: {NOT_A_PLAN}"),
+        (("--correlation", "0.8"), f"--correlation: {NOT_A_PLAN}"),
+        (("--seconds-per-label", "8"), f"--seconds-per-label: {NOT_A_PLAN}"),
+        (("--minutes-per-query", "0"), f"--minutes-per-query: {NOT_A_PLAN}"),
+        (("--plan", "--half-width", "0.1", "-o", "out"), "a plan is only printed; leave -o out"),
     ],
 )
-def test_options_that_do_not_belong_together_are_refused_in_one_line(
+def test_options_that_do_not_belong_together_are_refused(
     cli: Cli, asked: Asked, options: tuple[str, ...], message: str
 ) -> None:
     done = cli("estimate", *options)
     assert done.status == 2
     assert message in line(done.err)
     assert not hasattr(asked, "settings")
+
+
+ONE_GOAL = "a plan needs one goal; give either --half-width or --difference"
+ABOVE_0 = "give a number above 0, such as 0.05"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), ONE_GOAL),
+        (("--half-width", "0.1", "--difference", "0.1"), ONE_GOAL),
+        (("--half-width", "0"), f"--half-width is 0; {ABOVE_0}"),
+        (("--half-width", "-0.1"), f"--half-width is -0.1; {ABOVE_0}"),
+        (("--half-width", "nan"), f"--half-width is nan; {ABOVE_0}"),
+        (("--half-width", "inf"), f"--half-width is inf; {ABOVE_0}"),
+        (("--difference", "0"), f"--difference is 0; {ABOVE_0}"),
+        (("--difference", "nan"), f"--difference is nan; {ABOVE_0}"),
+        (("--difference", "0.1", "--power", "0"), "--power is 0; give a probability between 0 and 1, such as 0.8"),
+        (("--difference", "0.1", "--power", "1"), "--power is 1; give a probability between 0 and 1, such as 0.8"),
+        (("--difference", "0.1", "--power", "nan"), "--power is nan; give a probability between 0 and 1, such as 0.8"),
+        (
+            ("--half-width", "0.1", "--power", "0.9"),
+            "--power is the probability of finding a --difference; give one, or leave --power out",
+        ),
+        (
+            ("--half-width", "0.1", "--correlation", "1.1"),
+            "--correlation is 1.1; give a number from 0 to 1, such as 0.6",
+        ),
+        (("--half-width", "0.1", "--seconds-per-label", "-1"), "--seconds-per-label is -1; give 0 or more"),
+        (("--half-width", "0.1", "--minutes-per-query", "nan"), "--minutes-per-query is nan; give 0 or more"),
+        (("--half-width", "0.1", "--alpha", "0"), "alpha is 0.0; give a number between 0 and 1, such as 0.05"),
+    ],
+)
+def test_values_that_nothing_can_be_planned_with_are_refused_in_one_line(
+    cli: Cli, options: tuple[str, ...], message: str
+) -> None:
+    done = cli("estimate", "--plan", *options)
+    assert (done.status, done.err) == (1, f"quati-pool: {message}\n")
 
 
 def test_the_first_sentence_has_both_designs_with_hours(cli: Cli, asked: Asked) -> None:
@@ -169,6 +209,19 @@ def test_too_few_queries_to_draw_whole_ones(cli: Cli, asked: Asked) -> None:
     assert "There are too few queries to draw whole ones." in line(printed(cli))
 
 
+def test_what_is_planned_because_of_a_minimum_is_said(cli: Cli, asked: Asked) -> None:
+    least = replace(WHOLE, count=8, minimum="queries")
+    asked.report = report(LabelPlan("nDCG@10", "these-queries", least, replace(PAIRS, minimum="ideal"), 0))
+    said = (
+        "Fewer would reach the goal, but 8 whole queries are the fewest from which an interval is estimated and the "
+        "ideal ranking of nDCG needs this many pairs."
+    )
+    assert said in line(printed(cli))
+    assert said in line(printed(cli, "--format", "markdown"))
+    [one] = json.loads(printed(cli, "--format", "json"))["plans"]
+    assert (one["queries"]["minimum"], one["pairs"]["minimum"]) == ("queries", "ideal")
+
+
 def test_json(cli: Cli, asked: Asked) -> None:
     asked.report = report(
         LabelPlan("nDCG@10", "these-queries", WHOLE, PAIRS, 0), LabelPlan("AP", "queries-like-these", ALL, None, 0)
@@ -179,6 +232,7 @@ def test_json(cli: Cli, asked: Asked) -> None:
     assert (data["n_queries"], data["n_systems"], data["correlation"]) == (53, 63, 0.6)
     assert first["queries"] == {
         "count": 41, "labels": 8400, "queries": 41, "hours": pytest.approx(71.3667, abs=1e-3), "half_width": 0.0294,
+        "minimum": None,
     }  # fmt: skip
     assert first["pairs"]["count"] == 2100
     assert second["pairs"] is None

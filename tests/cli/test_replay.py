@@ -95,6 +95,8 @@ def test_json(files: Path, cli: Cli) -> None:
     lowest = min(one["coverage"] for one in queries["systems"]["each"])
     assert queries["systems"]["lowest"]["coverage"] == lowest
     assert methods["people-only"]["systems"]["ratio_to_people_only"] == 1
+    assert (found["simultaneous_draws"], queries["refused"]) == (5, {})
+    assert 0 <= queries["simultaneous_coverage"] <= 1
     assert set(queries["decisions"]) >= {"decided", "ordered", "tied", "wrong_order_draws", "wrong_orders"}
     again = data(replayed(cli, "--format", "json", "--baseline", "fair", "--seed", 4, "--target", "these-queries"))
     assert again == found
@@ -107,6 +109,22 @@ def test_all_queries_have_no_ratio(files: Path, cli: Cli) -> None:
     first = found["methods"][0]["systems"]
     assert (first["half_width"], first["ratio_to_people_only"]) == (0, None)
     assert first["undefined"] == {"ratio_to_people_only": "people alone have intervals without a width"}
+
+
+@pytest.mark.slow
+def test_refused_draws(files: Path, cli: Cli) -> None:
+    done = replayed(cli, "--pairs", 30, "-o", "out")
+    assert done.status == 0, done.err
+    text = " ".join(done.out.split())
+    assert "pairs of all queries, estimate would have refused in all 5 draws: fewer than 50 pairs." in text
+    assert "; pairs refused in 5 draws." in text
+    pairs = json.loads((files / "out/replay-estimate.json").read_text(encoding="utf-8"))["methods"][2]
+    assert (pairs["method"], pairs["refused"]) == ("pairs", {"few-pairs": 5})
+    assert pairs["systems"]["coverage"] is pairs["systems"]["lowest"] is pairs["simultaneous_coverage"] is None
+    assert pairs["systems"]["undefined"]["coverage"] == "estimate would have refused in all draws"
+    assert pairs["decisions"]["undefined"]["decided"] == "estimate would have refused in all draws"
+    some = " ".join(replayed(cli, "--pairs", 56, "--draws", 20, "--target", "these-queries").out.split())
+    assert "draws that estimate would have refused (" in some
 
 
 @pytest.mark.slow
@@ -181,6 +199,7 @@ def test_people_must_have_graded_all(files: Path, cli: Cli) -> None:
         (["--system", "good"], "a replay tells systems apart, and there is one; name two or more"),
         (["--measure", "nDCG@10 AP"], "--measure nDCG@10 AP: one measure is replayed at a time; name one"),
         (["--run", "b=runs/good.run"], "--run names several sets of runs"),
+        (["--alpha", 0], "alpha is 0.0; give a number between 0 and 1, such as 0.05"),
     ],
 )
 def test_what_is_refused(files: Path, cli: Cli, arguments: list[object], message: str) -> None:
@@ -205,6 +224,32 @@ def test_one_labeler_for_both(files: Path, cli: Cli) -> None:
 
 
 def test_labelers_need_a_workspace(files: Path, cli: Cli) -> None:
-    done = replayed(cli, people="anna", judge="llm")
-    assert done.status == 1
-    assert "pool.yaml" in done.err
+    assert replayed(cli, people="anna", judge="llm") == (
+        1,
+        "",
+        "quati-pool: --people anna: there is no such file, and no pool.yaml with a labeler of this name; name a file: "
+        "--people FILE\n",
+    )
+
+
+def test_two_files_with_the_same_runs_are_refused_in_one_line(files: Path, cli: Cli) -> None:
+    both = "".join((files / f"runs/{run_tag}.run").read_text(encoding="utf-8") for run_tag in SYSTEMS)
+    (files / "all.run").write_text(both, encoding="utf-8")
+    (files / "copy.run").write_text(both, encoding="utf-8")
+    done = cli(
+        "replay",
+        "estimate",
+        "--run",
+        "all.run",
+        "--run",
+        "copy.run",
+        "--people",
+        "nist.qrels",
+        "--judge",
+        "j=llm.qrels",
+    )
+    assert (done.status, done.err) == (
+        1,
+        "quati-pool: all.run and copy.run both hold runs of 3 run_tags, such as 'good'; name one of the files, or put "
+        "them into sets ([SET=]FILE)\n",
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import sqlite3
@@ -94,13 +95,13 @@ def edited(folder: Path, **changes: Any) -> None:
     )
 
 
-def grade_all() -> None:
+def grade_all(name: str = "ana") -> None:
     """What people do once the app is served: somebody signs in and grades what is open."""
     with AnnotationSession.open(Path("pool.yaml")) as session:
-        ana = token(session, "ana")
+        mine = token(session, name)
         number = 0
-        while (found := next_item(session, ana)) is not None:
-            submit(session, ana, found, answer(number, number % 3))
+        while (found := next_item(session, mine)) is not None:
+            submit(session, mine, found, answer(number, number % 3))
             number += 1
 
 
@@ -403,6 +404,36 @@ def test_pairs_that_a_person_was_not_given_are_no_gaps(cli: Cli, tiny: Path, ske
     assert cli("import", "ana=ana.qrels").status == 0
     assert walk(cli) == ["evaluate", "report", "export qrels --labeler ana"]
     assert (tiny / "qrels" / "ana.qrels").read_text("utf-8") == "q1 0 d1 2\n"
+
+
+@pytest.mark.slow
+def test_estimates_of_the_demo_are_listed_once_there_are_some_and_grow_old(
+    cli: Cli, finished_demo: Path, tmp_path: Path, sketched: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shutil.copytree(finished_demo, tmp_path / "copy"))
+
+    def why() -> dict[str, str | None]:
+        return {one["path"]: one["why"] for one in looked(cli)["outputs"]}
+
+    def listed() -> list[str]:
+        return re.findall(r"(?m)^estimate +(.*)$", cli("status").out)
+
+    assert cli("assign", "--random-queries", "8").status == 0
+    grade_all()
+    assert listed() == []
+    assert cli("estimate").status == 0
+    assert why()["reports/estimate.json"] is None
+    assert listed() == ["current"]
+    assert cli("assign", "--random-queries", "9").status == 0
+    grade_all("bia")
+    assert listed()[0].endswith("labels are newer")
+    assert walk(cli)[:4] == ["agree", "evaluate", "estimate", "report"]
+    assert listed() == ["current"]
+    # Estimates of files say nothing about the workspace's labels.
+    assert cli("export", "qrels", "--labeler", "sample-gold", "-o", "people.qrels").status == 0
+    done = cli("estimate", "--people", "people.qrels", "--sampled", "queries")
+    assert done.status == 0, done.err
+    assert "reports/estimate.json" not in why()
 
 
 # ---- workspaces that are not as they should be

@@ -12,7 +12,7 @@ import pytest
 
 from quati_pool.commands.estimates.estimate import EstimateReport, estimate
 from quati_pool.commands.estimates.settings import EstimateSettings
-from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.labels.gathered import LabelFiles
 from quati_pool.project.config import LabelFileConfig
 
@@ -40,9 +40,13 @@ class Files:
         return path
 
     def estimate(self, people: Path, **settings: object) -> EstimateReport:
-        given = {"people": LabelFileConfig(path=str(people)), "llm": LabelFileConfig(path=str(self.judge))}
+        names, scale = settings.pop("names", {}), settings.pop("scale", None)
+        given = {
+            name: LabelFileConfig(path=str(path), grades=names)  # type: ignore[arg-type]
+            for name, path in (("people", people), ("llm", self.judge))
+        }
         wanted = replace(EstimateSettings(people="people", judge="llm", sampled="queries"), **settings)  # type: ignore[arg-type]
-        return estimate(self.folder / "pool.yaml", wanted, LabelFiles(given), [str(self.runs)])
+        return estimate(self.folder / "pool.yaml", wanted, LabelFiles(given, scale=scale), [str(self.runs)])  # type: ignore[arg-type]
 
     def true_means(self, measure: str) -> dict[str, float]:
         """The means under all of people's grades, by ir_measures."""
@@ -171,6 +175,44 @@ def test_queries_that_only_the_runs_have_are_counted(files: Files) -> None:
     assert any("the runs answer 1 query of which nobody graded a pair" in one for one in report.warnings)
 
 
+def test_queries_without_results_are_counted_by_run(files: Files) -> None:
+    rows = files.runs.read_text().splitlines(keepends=True)
+    gone = {("q00", "s1"), ("q01", "s1"), ("q05", "s3")}
+    files.runs.write_text("".join(row for row in rows if (row.split()[0], row.split()[-1]) not in gone))
+    report = files.estimate(files.write(queries(10)))
+    assert (
+        "of the 20 queries, s1 has no results for 2 and s3 has no results for 1; without results a system scores 0"
+    ) in report.warnings
+
+
+@pytest.mark.parametrize("grade", [-1, -2])
+@pytest.mark.parametrize("whose", ["people", "llm"])
+def test_grades_below_0_are_refused_until_they_are_said_to_be_none(files: Files, whose: str, grade: int) -> None:
+    path = files.write(queries(20)) if whose == "people" else files.judge
+    rows = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*rows[:3], f"q00 0 d3 {grade}\n", *rows[4:]]))
+    people = files.write(queries(20)) if whose == "llm" else path
+    with pytest.raises(
+        InputError, match=rf"^.*{path.name}:4: {whose}: the grade {grade} is below 0; .* give --grade {grade}=none"
+    ) as refused:
+        files.estimate(people)
+    assert "\n" not in str(refused.value)
+    if whose == "llm":
+        assert files.estimate(people, names={f"{grade}": None}).drawn.covered == QUERIES * DOCS - 1
+
+
+def test_grades_above_a_named_scale_are_refused(files: Files) -> None:
+    path = files.write(queries(20))
+    path.write_text(path.read_text() + "q00 0 more 7\n")
+    with pytest.raises(InputError, match=r"people\.qrels:501: people: the grade 7 is not on the scale 0, 1, 2, 3 .*"):
+        files.estimate(path, scale=dict.fromkeys(range(4), ""))
+    # Without a scale the files set it.
+    rows = files.judge.read_text()
+    files.judge.write_text(rows + "q00 0 more 7\n")
+    report = files.estimate(path)
+    assert any("the grade 7 is not on the scale 0, 1, 2, 3" in one for one in report.warnings)
+
+
 def test_an_unknown_baseline(files: Files) -> None:
     with pytest.raises(ConfigError, match="--baseline s9: no such run; there are: s0"):
         files.estimate(files.write(queries(10)), baseline="s9")
@@ -225,6 +267,16 @@ class TestPairs:
     def test_whole_queries_are_no_sample_of_pairs(self, files: Files) -> None:
         with pytest.raises(QuatiPoolError, match=r"all pairs of 10 queries and none of the others.*--sampled queries"):
             files.estimate(files.write(queries(10)), sampled="pairs")
+
+    def test_a_drawn_pair_without_a_grade_is_one_that_could_not_be_judged(self, files: Files) -> None:
+        path = self.drawn(files, 0.6)
+        rows = path.read_text().splitlines(keepends=True)
+        query_id, doc_id, *_ = rows[3].split()
+        path.write_text("".join([*rows[:3], f"{query_id} {doc_id} -1 1 0.6\n", *rows[4:]]))
+        with pytest.raises(InputError, match=r"people\.prels:4: people: the grade -1 is below 0"):
+            files.estimate(path, sampled=None)
+        report = files.estimate(path, sampled=None, names={"-1": None})
+        assert (report.drawn.labels, report.drawn.not_judged) == (len(rows) - 1, 1)
 
     def test_no_pair_was_drawn(self, files: Files) -> None:
         path = files.folder / "people.prels"

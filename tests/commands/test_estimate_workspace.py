@@ -11,6 +11,8 @@ import pytest
 
 from quati_pool.commands.annotate.assigning.assign import assign
 from quati_pool.commands.annotate.assigning.options import AssignOptions
+from quati_pool.commands.annotate.assigning.withdraw import withdraw
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.build import build
 from quati_pool.commands.estimates.estimate import EstimateReport, estimate
 from quati_pool.commands.estimates.settings import EstimateSettings
@@ -20,6 +22,7 @@ from quati_pool.estimation.results import SystemEstimate
 from quati_pool.files.pools import read_pool
 from quati_pool.files.runs import read_run
 from quati_pool.project.events import Listener
+from quati_pool.store.records import ADJUDICATED
 from tests.cli.conftest import Cli, cli
 from tests.commands.annotate.people_at_work import collection, pairs
 from tests.estimated_workspace import (
@@ -56,6 +59,12 @@ def by_tag(report: EstimateReport) -> dict[str, SystemEstimate]:
 
 def people_means(report: EstimateReport) -> list[float]:
     return [one.people_only.estimate for one in by_tag(report).values()]
+
+
+def order_of_queries(config: Path) -> list[str]:
+    """The queries of design 1 in its random order."""
+    with AnnotationSession.open(config) as session:
+        return list(session.designs.query_order(1))
 
 
 def test_estimates_of_the_completed_queries(finished_estimates: Path) -> None:
@@ -185,6 +194,59 @@ def test_several_people_count_by_majority_or_mean_or_one_of_them_alone(config: P
     assert not np.allclose(people_means(caio), people_means(majority))
 
 
+def test_a_pair_that_a_second_person_is_still_to_grade_waits(config: Path) -> None:
+    draw(config, 10, overlap=2)
+    grade(config, "ana", queries=10)
+    with pytest.raises(QuatiPoolError, match=r"^design 1 .*: 0 queries are graded in full"):
+        estimate(config, EstimateSettings())
+    alone = estimate(config, EstimateSettings(people="ana"))
+    assert alone.drawn.labelled == 10
+    grade(config, "bia", queries=9)
+    both = estimate(config, EstimateSettings())
+    assert (both.drawn.labelled, both.drawn.waiting, both.people) == (9, order_of_queries(config)[9], "2 people")
+    withdraw(config, 1)
+    assert estimate(config, EstimateSettings()).drawn.labelled == 10
+
+
+def test_a_tie_waits_for_the_third_person_or_a_lead(config: Path) -> None:
+    order = draw(config, 9, overlap=3)
+    grade(config, "ana", queries=9)
+    grade(config, "bia", queries=9, relevance_of=lambda pair: None if relevance(pair) == 3 else 3)
+    with pytest.raises(QuatiPoolError, match="0 queries are graded in full"):
+        estimate(config, EstimateSettings())
+    label(config, ADJUDICATED, queries=order)
+    decided = estimate(config, EstimateSettings())
+    assert (decided.drawn.labelled, decided.drawn.not_judged, decided.people) == (9, 0, "2 people")
+
+
+def test_pairs_without_a_majority_are_counted_and_said(config: Path) -> None:
+    draw(config, 9, overlap=2)
+    grade(config, "ana", queries=9)
+    grade(config, "bia", queries=9, relevance_of=lambda pair: 2 if relevance(pair) == 3 else relevance(pair))
+    report = estimate(config, EstimateSettings())
+    assert 0 < report.drawn.tied == report.drawn.not_judged
+    said = f"{report.drawn.tied} pairs have no majority, and count like pairs that could not be judged"
+    assert report.drawn.without_majority == said
+    assert f"{said}; decide them in the app's review, or ask for --aggregate mean" in report.warnings
+    assert estimate(config, EstimateSettings(aggregate="mean")).drawn.without_majority is None
+
+
+def test_only_people_with_a_label_in_the_sample_are_counted(config: Path) -> None:
+    order = draw(config, 9)
+    label(config, "ana", queries=order)
+    label(config, "bia", queries=[f"q{number:02}" for number in range(QUERIES) if f"q{number:02}" not in order])
+    assert estimate(config, EstimateSettings()).people == "ana"
+
+
+def test_the_query_that_later_ones_wait_for_is_named(config: Path) -> None:
+    order = draw(config, 12)
+    label(config, "ana", queries=order[:8])
+    assert estimate(config, EstimateSettings()).warnings == ()
+    label(config, "ana", queries=order[9:11])
+    said = f"query '{order[8]}' waits, and later ones are done, which count only after it"
+    assert said in estimate(config, EstimateSettings()).warnings
+
+
 def test_the_pool_must_be_the_one_that_was_drawn_from(config: Path) -> None:
     order = draw(config, 9)
     label(config, "ana", queries=order)
@@ -277,3 +339,11 @@ def test_grades_given_after_a_judges_are_said(config: Path) -> None:
     label(config, "ana", queries=draw(config, 9))
     report = estimate(config, EstimateSettings(revealed=True))
     assert "given after seeing a judge's" in report.statement(report.estimates[0])
+
+
+def test_the_seed_is_the_designs_and_that_of_simulations_the_one_given(config: Path) -> None:
+    assign(config, AssignOptions(random_queries=10, seed=5))
+    grade(config, queries=10)
+    found = estimate(config, EstimateSettings(seed=3))
+    assert found.drawn.design == "design 1 (random queries, seed 5)"
+    assert (found.seed, found.simulation_seed) == (5, 3)

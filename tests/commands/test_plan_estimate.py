@@ -12,7 +12,8 @@ import pytest
 from quati_pool.commands.annotate.assigning.assign import assign
 from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.estimates.estimate import estimate
-from quati_pool.commands.estimates.plan import CORRELATION, PlanReport, PlanSettings, plan_estimate
+from quati_pool.commands.estimates.plan import PlanReport, plan_estimate
+from quati_pool.commands.estimates.plan_settings import CORRELATION, PlanSettings
 from quati_pool.commands.estimates.settings import EstimateSettings
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.estimation.planning import PlannedDesign
@@ -174,3 +175,28 @@ def test_of_fewer_than_8_queries_only_pairs_are_planned(tmp_path: Path) -> None:
     report = plan(tmp_path / "pool.yaml", files, runs[:1], estimate=EstimateSettings(judge="llm"))
     assert report.plans[0].queries is None
     assert report.plans[0].pairs is not None
+
+
+def test_sampled_qrels_are_planned_from_without_a_word_on_other_measures(tmp_path: Path) -> None:
+    files, runs = _files(tmp_path)
+    rows = (tmp_path / "people.qrels").read_text().splitlines()
+    (tmp_path / "people.qrels").write_text(
+        "".join(f"{row.split()[0]} {row.split()[2]} {row.split()[3]} 1 0.5\n" for row in rows)
+    )
+    report = plan(tmp_path / "pool.yaml", files, runs, estimate=EstimateSettings(judge="llm", people="people"))
+    assert report.labels == 180
+    assert report.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, r"there is no .*pool.yaml, and outside a workspace --run, --people and --judge name files; add --judge$"),
+        ({"judge": "llm.qrels"}, r"^--judge llm.qrels: there is no such file, and no .*pool.yaml with a labeler of"),
+        ({"judge": "llm", "people": "ana"}, r"^--people ana: there is no such file, .*; name a file: --people FILE$"),
+    ],
+)
+def test_outside_a_workspace_files_are_asked_for(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
+    files, runs = _files(tmp_path)
+    with pytest.raises(ConfigError, match=message):
+        plan(tmp_path / "pool.yaml", files, runs, estimate=EstimateSettings(**settings))

@@ -13,7 +13,6 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
 from quati_pool.estimation.decisions import (
-    FEWEST,
     POWER,
     needed,
     p_values,
@@ -22,6 +21,8 @@ from quati_pool.estimation.decisions import (
     verdicts,
 )
 from quati_pool.estimation.estimated import Estimated
+from quati_pool.estimation.query_regression import QuerySample
+from quati_pool.stats.sample_sizes import FEWEST_QUERIES
 
 DELTA = 0.02
 
@@ -78,13 +79,13 @@ def test_better_and_worse_are_what_holm_rejects(p: list[float], data: st.DataObj
     found = with_p(p)
     signs = np.array(data.draw(st.lists(st.sampled_from([-1, 1]), min_size=len(p), max_size=len(p))))
     signed = Estimated(found.estimate * signs, found.rows, found.drawing, None, found.spread)
-    enough = np.full(len(p), FEWEST)
+    enough = np.full(len(p), FEWEST_QUERIES)
     # The standard error is 1, and nothing is within ±δ.
     decided = np.where(signs > 0, "better", "worse")
     expected = np.where(rejected, decided, "inconclusive").tolist()
     assert verdicts(signed, enough, 0.05, DELTA).tolist() == expected
     # A difference that few queries show is not tested, and no member of the family.
-    few = np.where(np.arange(len(p)) == 0, FEWEST - 1, FEWEST)
+    few = np.where(np.arange(len(p)) == 0, FEWEST_QUERIES - 1, FEWEST_QUERIES)
     others = verdicts(replace(signed, estimate=signed.estimate[1:], rows=signed.rows[:, 1:]), few[1:], 0.05, DELTA)
     assert verdicts(signed, few, 0.05, DELTA).tolist() == ["inconclusive", *others]
 
@@ -152,6 +153,20 @@ def test_all_intervals_hold_at_once_where_few_queries_make_the_difference() -> N
         held += bool((np.abs(found.estimate) <= widest).all())
     # 0.95 less two standard errors of 200 draws.
     assert held / 200 > 0.92
+
+
+def test_all_intervals_hold_at_once_for_queries_like_these() -> None:
+    held, too_narrow = 0, 0
+    for seed in range(200):
+        generator = np.random.default_rng(seed)
+        values = generator.exponential(size=(15, 40)) - generator.exponential(size=(15, 40))
+        found = QuerySample(np.arange(15), np.zeros(18, dtype=np.int64)).alone(values, like_these=True)
+        errors = np.abs(found.estimate) / found.standard_error
+        held += bool((errors <= (simultaneous_quantile(found, 0.05, seed) or 0)).all())
+        # As if the variance of the population's mean, which the same 15 queries give, were known.
+        too_narrow += bool((errors <= (simultaneous_quantile(replace(found, parts=1), 0.05, seed) or 0)).all())
+    assert held / 200 > 0.92
+    assert too_narrow / 200 < 0.9
 
 
 def test_the_quantile_depends_on_covariances_alone() -> None:
@@ -227,6 +242,21 @@ def test_nothing_more_is_needed_where_there_is_nothing_more() -> None:
     assert needed(np.array([0.0, 0.1]), np.zeros(2), 20, 20, 0.05, DELTA, 1) == [None, None]
     # What further queries do not lessen is too much already.
     assert needed(np.array([0.001]), np.array([1.0]), 20, 50, 0.05, DELTA, 1) == [None]
+
+
+@given(st.floats(1e-9, 10), st.integers(8, 300), st.integers(1, 300), st.integers(1, 2000))
+def test_a_census_finds_every_difference_that_further_labels_can(
+    variance: float, drawn: int, left: int, comparisons: int
+) -> None:
+    # The fixed part is what is left of a subtraction.
+    parts = np.array([variance, variance]), np.array([0.0, 1e-16 * variance])
+    assert needed(*parts, drawn, drawn + left, 0.05, 0.0, comparisons) == [left, left]
+    assert needed(np.array([variance]), np.array([0.1]), drawn, drawn + left, 0.05, 0.0, comparisons) == [None]
+
+
+def test_within_0_nothing_is_a_tie() -> None:
+    found = means(some_values())
+    assert "tie" not in verdicts(found, np.full(4, 14), 0.05, 0.0)
 
 
 # Estimates with their errors.

@@ -16,19 +16,17 @@ from quati_pool.estimation.pair_measures import parse_pair_measure
 from quati_pool.estimation.pair_probabilities import probabilities
 from quati_pool.estimation.planning import (
     LEAST_PAIRS,
-    Detection,
-    Goal,
-    HalfWidth,
     PlannedDesign,
     Planner,
     projected_half_width,
-    quantile,
     queries_by_residuals,
 )
-from quati_pool.estimation.query_regression import LEAST, QuerySample, shared_weight
+from quati_pool.estimation.planning_goals import Detection, Goal, HalfWidth, quantile
+from quati_pool.estimation.query_regression import QuerySample, shared_weight
 from quati_pool.estimation.results import Drawn, Estimate, Target
 from quati_pool.estimation.summary import Choices, QueryValues, from_queries
 from quati_pool.estimation.synthetic_grades import grades_by_correlation, grades_from_labels
+from quati_pool.stats.sample_sizes import FEWEST_QUERIES
 from tests.estimation.dl_2021 import dl_2021
 from tests.estimation.small_frames import SCALE, collection
 
@@ -253,14 +251,22 @@ def test_all_labels_reach_any_half_width_for_these_queries() -> None:
 
 def test_no_plan_has_fewer_than_8_queries_or_100_pairs() -> None:
     queries, pairs = plan(pool(), HalfWidth(most=10, level=0.05), measure="DCG@10")
-    assert (queries.count, queries.queries) == (LEAST, LEAST)
+    assert (queries.count, queries.queries) == (FEWEST_QUERIES, FEWEST_QUERIES)
     assert pairs.count == LEAST_PAIRS
     assert pairs.queries <= LEAST_PAIRS
+    assert (queries.minimum, pairs.minimum) == ("queries", "pairs")
+
+
+def test_what_the_goal_takes_is_no_minimum() -> None:
+    for design in plan(pool(), HalfWidth(most=0.05, level=0.05)):
+        assert design.minimum is None
+    for design in plan(pool(), HalfWidth(most=0.01, level=0.05), "queries-like-these"):
+        assert (design.count, design.minimum) == (None, None)
 
 
 def test_of_8_queries_all_are_drawn() -> None:
-    queries, _ = plan(pool(queries=LEAST), HalfWidth(most=0.1, level=0.05))
-    assert (queries.count, queries.figure) == (LEAST, 0)
+    queries, _ = plan(pool(queries=FEWEST_QUERIES), HalfWidth(most=0.1, level=0.05))
+    assert (queries.count, queries.figure) == (FEWEST_QUERIES, 0)
 
 
 def test_ndcg_needs_enough_pairs_for_its_ideal() -> None:
@@ -270,6 +276,7 @@ def test_ndcg_needs_enough_pairs_for_its_ideal() -> None:
     assert strict.count is not None
     assert lenient.count is not None
     assert strict.count > 2 * lenient.count
+    assert strict.minimum == "ideal"
 
 
 def test_pairs_outside_the_first_ranks_are_never_planned_for_measures_without_an_ideal() -> None:

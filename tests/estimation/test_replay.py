@@ -11,7 +11,9 @@ import pytest
 from quati_pool.estimation.pair_frame import PairFrame
 from quati_pool.estimation.pair_measures import parse_pair_measure
 from quati_pool.estimation.query_regression import QuerySample
-from quati_pool.estimation.replay import Census, Decisions, Method, MethodReplay, Replay, ReplayPlan, replay
+from quati_pool.estimation.replay.census import Census
+from quati_pool.estimation.replay.results import Decisions, Method, MethodReplay, Replay, ReplayPlan
+from quati_pool.estimation.replay.running import replay
 from quati_pool.estimation.results import TARGETS, Target
 from quati_pool.estimation.summary import Choices, QueryValues, from_queries
 from quati_pool.processes.local import LocalEngine
@@ -70,6 +72,8 @@ def same(a: Replay, b: Replay) -> bool:
     return all(
         x.labels == y.labels
         and x.decisions == y.decisions
+        and x.simultaneous_coverage == y.simultaneous_coverage
+        and x.refused == y.refused
         and all(
             np.array_equal(getattr(getattr(x, part), name), getattr(getattr(y, part), name))
             for part in ("systems", "differences")
@@ -136,8 +140,88 @@ def test_all_queries_or_all_pairs_leave_no_error() -> None:
         assert np.abs([one.systems.half_width, one.systems.error]).max() < 1e-9
         assert one.labels == QUERIES * POOL
         assert found.relative_width(one) == (None, None)
+        assert one.decisions == Decisions(1, 0, 0, 0, 0)
+        assert one.simultaneous_coverage == 1
     like_these = of(found, "pairs", "queries-like-these")
     assert like_these.systems.half_width.min() > 0.01
+
+
+def test_with_all_queries_systems_tie_only_if_they_are_the_same() -> None:
+    graded = census()
+    same_twice = replace(graded, people=graded.people[:, [0, 1, 1, 3]], judge=graded.judge[:, [0, 1, 1, 3]])
+    verdicts = of(done(same_twice, queries=QUERIES, delta=0.5), "queries").decisions
+    assert (verdicts.ordered, verdicts.tied) == (5 / 6, 1 / 6)
+    like_these = of(done(graded, queries=QUERIES), "queries", "queries-like-these").decisions
+    assert like_these.decided < 1
+
+
+def test_collections_with_fewer_pairs_than_are_asked_for_are_drawn_in_full() -> None:
+    graded = census()
+    frame = graded.frame
+    kept = (frame.query > 2) | (np.arange(len(frame)) % POOL < 6)
+    number = np.cumsum(kept) - 1
+    ranked = kept[frame.pair]
+    smaller = replace(
+        frame, query=frame.query[kept], judge=frame.judge[kept], pair=number[frame.pair[ranked]],
+        system=frame.system[ranked], rank=frame.rank[ranked],
+    )  # fmt: skip
+    of_all = replace(graded, frame=smaller, relevance=graded.relevance[kept])
+    found = of(done(of_all, pairs=len(smaller), draws=30), "pairs", "queries-like-these")
+    assert found.labels < len(smaller)
+    # In a collection with a few more pairs, only a few are left to chance.
+    assert 0 < found.estimated <= found.draws == 30
+
+
+def test_draws_that_estimate_would_refuse_are_counted_and_left_out() -> None:
+    few = done(census(), pairs=30)
+    for one in (of(few, "pairs"), of(few, "uniform-pairs", "queries-like-these")):
+        assert (one.refused, one.estimated) == ({"few-pairs": 10}, 0)
+        assert np.isnan(one.systems.coverage).all()
+        assert np.isnan(one.decisions.decided)
+        assert one.simultaneous_coverage is None
+        assert 20 < one.labels < 40
+        assert few.relative_width(one) == (None, None)
+    assert of(few, "queries").refused == {}
+    some = of(done(census(), pairs=53, draws=40), "uniform-pairs")
+    assert set(some.refused) == {"few-pairs", "unsure-ideal"}
+    assert 0 < some.estimated < 40
+    assert not np.isnan(some.systems.coverage).any()
+
+
+@pytest.mark.parametrize("baseline", [None, 1])
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("judge", ["noisy", "perfect"])
+def test_simultaneous_intervals_are_those_of_estimate(target: Target, baseline: int | None, judge: str) -> None:
+    graded = census(judge=judge)
+    draws = 40
+    found = of(done(graded, draws=draws, targets=(target,), baseline=baseline, alpha=0.3), "queries", target)
+    run_tags = [f"s{system}" for system in range(SYSTEMS)]
+    truth = dict(zip(run_tags, graded.truth.tolist(), strict=True))
+    held = 0
+    for draw in range(draws):
+        generator = np.random.default_rng([0, draw])
+        collection = np.arange(QUERIES)
+        if target == "queries-like-these":
+            collection = generator.integers(0, QUERIES, QUERIES)
+        drawn = generator.permutation(QUERIES)[:8]
+        people, by_judge = graded.people[collection], graded.judge[collection]
+        values = QueryValues(people[drawn], by_judge, QuerySample(drawn, np.zeros(QUERIES, dtype=np.int64)))
+        choices = Choices(baseline=None if baseline is None else run_tags[baseline], alpha=0.3)
+        differences = from_queries("nDCG@5", target, run_tags, values, choices).differences
+        held += all(
+            one.low is None or one.high is None or one.low - 1e-9 <= truth[one.a] - truth[one.b] <= one.high + 1e-9
+            for one in differences
+        )
+    # Where the target is queries like these, a part of the errors is simulated, with other random numbers.
+    room = 0 if target == "these-queries" else 1 / draws
+    assert found.simultaneous_coverage == pytest.approx(held / draws, abs=room + 1e-12)
+
+
+def test_simultaneous_intervals_are_computed_in_the_first_draws_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quati_pool.estimation.replay.results.SIMULTANEOUS_DRAWS", 4)
+    few, more = done(census(), draws=4, alpha=0.3), done(census(), draws=30, alpha=0.3)
+    assert more.plan.simultaneous_draws == 4
+    assert [one.simultaneous_coverage for one in few.methods] == [one.simultaneous_coverage for one in more.methods]
 
 
 def test_differences_to_a_baseline() -> None:

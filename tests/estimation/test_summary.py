@@ -16,7 +16,7 @@ from quati_pool.estimation.pair_estimates import PairEstimator, folds
 from quati_pool.estimation.pair_measures import parse_pair_measure
 from quati_pool.estimation.query_regression import QuerySample, clipped, shared_weight
 from quati_pool.estimation.results import Estimate, Target
-from quati_pool.estimation.summary import Choices, Labelled, QueryValues, from_pairs, from_queries
+from quati_pool.estimation.summary import Choices, Labelled, PairValues, QueryValues, from_pairs, from_queries
 from tests.estimation.small_frames import SCALE, collection, draw
 
 TAGS = ["d", "b", "a", "c"]
@@ -265,7 +265,7 @@ def test_estimates_from_pairs(target: Target) -> None:
     alone = PairEstimator(one.frame, measure, SCALE, fold, use_judge=False).estimate(sample)
     judge_only = estimator.under(one.frame.judge)
     labelled = Labelled(len(sample), len(one.frame), "pairs")
-    found = from_pairs("nDCG@10", target, TAGS, means, alone, judge_only, labelled, Choices())
+    found = from_pairs("nDCG@10", target, TAGS, PairValues(means, alone, judge_only, labelled), Choices())
     like_these = target == "queries-like-these"
     expected, people = means.means(like_these=like_these), alone.means(like_these=like_these)
     quantile = stats.t.ppf(0.975, 19) if like_these else stats.norm.ppf(0.975)

@@ -15,11 +15,12 @@ from quati_pool.commands.estimates.settings import EstimateSettings
 from quati_pool.commands.evaluate import Settings
 from quati_pool.commands.report import State, opened
 from quati_pool.project.events import Listener
-from quati_pool.reporting.formats.document import Paragraph
+from quati_pool.reporting.answers.findings import without_majority
+from quati_pool.reporting.formats.document import Paragraph, plain
 from quati_pool.reporting.formats.tables import Column
 from quati_pool.reporting.page import report
 from quati_pool.reporting.sections import estimates
-from tests.estimated_workspace import JUDGE, NOISE, draw, grade, judged_workspace, label
+from tests.estimated_workspace import JUDGE, NOISE, draw, grade, judged_workspace, label, relevance
 from tests.reporting.explorer.parts import collection
 
 pytestmark = pytest.mark.slow
@@ -62,10 +63,10 @@ def test_both_files_have_the_estimates_with_what_they_hold_for(made: Path, writt
     [board] = re.findall(r"### Estimates under the grades of ana for these 14 queries\n\n(.*)\n", text)
     for heading in ("System", "nDCG@5", "95 % interval", "People only", "Judge alone", "vs first"):
         assert f" {heading} " in board
-    assert "| hybrid | 0.825 | 0.789 to 0.860 | 0.864 (0.826 to 0.901) | 0.842 | inconclusive |" in text
+    assert "| hybrid | 0.825 | 0.789 to 0.860 | inconclusive | 0.864 | 0.842 | 0.826 to 0.901 |" in text
     # The first screen leads with them, and the appendix has all differences.
     first, _, rest = text.partition("## Agreement")
-    assert "5 more queries would decide" in first
+    assert "all 5 remaining queries would decide" in first
     assert "### Estimates under people's grades" in first
     assert "### Differences in nDCG@5 under the grades of ana" in rest
     assert re.search(r"!\[nDCG@5 under the grades of ana.*\]\(figures/estimate--nDCG-5-.*\.svg\)", text)
@@ -98,6 +99,18 @@ def test_while_too_few_queries_are_graded_one_line_says_so(tmp_path: Path) -> No
     assert text.count(PARTLY) == 1
     assert f"Leaderboard under {JUDGE}'s grades alone, " in text
     assert f"Under the grades of {JUDGE} alone." in text.partition("## Agreement")[0]
+
+
+def test_pairs_without_a_majority_are_to_be_distrusted(tmp_path: Path) -> None:
+    config = judged_workspace(tmp_path / "workspace")
+    draw(config, 9, overlap=2)
+    grade(config, "ana", queries=9)
+    assert list(without_majority(read(config))) == []
+    grade(config, "bia", queries=9, relevance_of=lambda pair: min(relevance(pair), 2))
+    state = read(config)
+    assert state.estimates is not None
+    said = state.estimates.drawn.without_majority
+    assert [plain(one) for one in without_majority(state)] == [f"In the estimates, {said}."]
 
 
 def test_without_a_random_design_nothing_is_said_or_marked(tmp_path: Path) -> None:

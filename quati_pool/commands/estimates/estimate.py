@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quati_pool.commands.estimates.frame_estimator import FrameEstimator
-from quati_pool.commands.estimates.settings import EstimateSettings, seed_of
+from quati_pool.commands.estimates.inputs import chosen_runs, one_state, workspace
+from quati_pool.commands.estimates.settings import EstimateSettings, measures_of, seed_of
 from quati_pool.commands.estimates.sources import graded
-from quati_pool.errors import ConfigError
 from quati_pool.estimation.results import Drawn, Estimate
-from quati_pool.evaluation.measures import parse_measures
 from quati_pool.labels.gathered import Gathered, LabelFiles
-from quati_pool.project.cache_keys import refuse_outdated
-from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
-from quati_pool.project.runs import RunSet, run_sets, workspace_runs
 from quati_pool.text.pluralize import counted
 
 if TYPE_CHECKING:
     from quati_pool.store.database import Store
-
-DEFAULT_MEASURE = "nDCG@10"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +34,7 @@ class EstimateReport:
     drawn: Drawn
     estimates: tuple[Estimate, ...]
     seed: int
+    """By which a design of the workspace drew; the same as ``simulation_seed`` for label files."""
     aggregation: str | None = None
     revealed: bool = False
     """Whether grades count that people gave after seeing a judge's."""
@@ -48,18 +43,23 @@ class EstimateReport:
     runs: Mapping[str, str] = field(default_factory=dict)
     """The SHA-256 of each run's file, by run_tag."""
     warnings: tuple[str, ...] = ()
+    seq: int | None = None
+    """That of the last label in the workspace's store; None where the store was opened by others, or not at all."""
+    simulation_seed: int = 0
+    """The seed of simulated quantiles, and of how pairs are split for calibration."""
 
     def population(self, estimate: Estimate) -> str:
         """The queries that an estimate is for, with their number."""
+        queries = self.drawn.queries
         if estimate.target == "these-queries":
-            return f"these {counted(self.drawn.queries, 'query', 'queries')}"
-        return f"queries like these {self.drawn.queries:,}"
+            return f"these {queries:,} queries" if queries > 1 else "this query"
+        return f"queries like these {queries:,}" if queries > 1 else "queries like this one"
 
     def statement(self, estimate: Estimate) -> str:
         """What an estimate holds for; it is printed wherever the estimate is shown."""
         drawn = self.drawn
         sample = (
-            f"{counted(drawn.labelled, 'query', 'queries')} ({drawn.labels:,} pairs)"
+            f"{counted(drawn.labelled, 'query', 'queries')} ({counted(drawn.labels, 'pair', 'pairs')})"
             if drawn.unit == "queries"
             else f"{counted(drawn.labels, 'pair', 'pairs')} of {counted(drawn.labelled, 'query', 'queries')}"
         )
@@ -69,12 +69,11 @@ class EstimateReport:
         several = (
             "" if self.aggregation is None else f" ({self.aggregation} of a pair's grades, leads' decisions first)"
         )
-        level = 100 * (1 - estimate.alpha / estimate.looks)
         return (
             f"Estimate of {estimate.measure} under the grades of {self.people}{several}{seen}, "
             f"for {self.population(estimate)}, "
             f"within this pool; {sample} drawn at random: {drawn.design}; "
-            f"the {level:.4g} % intervals cover the sampling of {what} "
+            f"the {estimate.level} intervals cover the sampling of {what} "
             "only, not disagreement among assessors, unjudged documents or systems outside the pool; "
             f"{counted(len(estimate.differences), 'comparison', 'comparisons')}, Holm; "
             f"{counted(estimate.looks, 'look', 'looks')}; judge {self.judge}{version} used as covariate, "
@@ -100,19 +99,21 @@ def estimate(
 
     Raises QuatiPoolError where the labels are no random sample, or too few for an interval.
     """
-    if not 0 < settings.alpha < 1:
-        raise ConfigError(f"alpha is {settings.alpha}; give a number between 0 and 1, such as 0.05")
+    settings.check()
     files = files or LabelFiles()
     of_files = settings.people in files.files
     needs_labels = not (of_files and settings.judge in files.files)
-    config = load_config(config_path) if needs_labels or not runs else None
-    with _one_state(config if needs_labels else None, database, store) as opened:
+    config = None
+    if needs_labels or not runs:
+        config = workspace(config_path, settings.people, settings.judge, files, runs)
+    with one_state(config if needs_labels else None, database, store) as (opened, seq):
         frame, sources = graded(config, settings, files, pool, opened, of_files=of_files)
     run_set = chosen_runs(config, runs)
     listener = listener or Listener()
     listener.progress("estimate", 0, 0)
-    estimator = FrameEstimator(frame, run_set, settings, sources.scale, seed_of(settings, config))
-    measures = parse_measures(settings.measures or ([config.measures[0]] if config else [DEFAULT_MEASURE]))
+    simulation_seed = seed_of(settings, config)
+    estimator = FrameEstimator(frame, run_set, settings, sources.scale, simulation_seed)
+    measures = measures_of(settings, config)
     estimates = estimator.estimates(measures)
     return EstimateReport(
         config,
@@ -121,36 +122,12 @@ def estimate(
         sources.judge.version if sources.judge.origin is None else None,
         frame.drawn,
         estimates,
-        seed_of(settings, config),
+        simulation_seed if sources.seed is None else sources.seed,
         sources.aggregation,
         settings.revealed,
         sources.gathered,
         run_set.digests,
         (*sources.warnings, *run_set.warnings, *estimator.warnings(measures)),
+        seq,
+        simulation_seed,
     )
-
-
-@contextmanager
-def _one_state(config: PoolConfig | None, database: str | None, store: Store | None) -> Iterator[Store | None]:
-    """The workspace's store in one state: the given one as its opener sees it, or one that is opened here; None without
-    a workspace."""
-    if store is not None or config is None:
-        yield store
-        return
-    from quati_pool.store.database import Store
-
-    with Store.open(database or config.labels.url, config.folder) as opened, opened.snapshot():
-        yield opened
-
-
-def chosen_runs(config: PoolConfig | None, options: Sequence[str]) -> RunSet:
-    """The runs of the options, or without any those of the workspace."""
-    if not options:
-        assert config is not None
-        refuse_outdated(config)
-        return workspace_runs(config)
-    found = run_sets(options)
-    if len(found) > 1:
-        names = ", ".join(one.name for one in found)
-        raise ConfigError(f"--run names several sets of runs ({names}); estimate one at a time")
-    return found[0]

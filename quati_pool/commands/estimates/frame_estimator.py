@@ -12,33 +12,35 @@ from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.estimation.pair_estimates import PairEstimator, PairMeans, folds
 from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame, judge_or_mean
 from quati_pool.estimation.pair_measures import PairMeasure, highest_value, parse_pair_measure
-from quati_pool.estimation.query_regression import LEAST, QuerySample
+from quati_pool.estimation.pair_refusals import LEAST_BY_CHANCE, ideal_is_unsure, too_few
+from quati_pool.estimation.query_regression import QuerySample
 from quati_pool.estimation.results import Estimate, Target
-from quati_pool.estimation.summary import Choices, Labelled, QueryValues, from_pairs, from_queries
+from quati_pool.estimation.summary import Choices, Labelled, PairValues, QueryValues, from_pairs, from_queries
 from quati_pool.evaluation.judged_runs import JudgedRuns, condensed, emptied_if_unjudged
 from quati_pool.evaluation.measures import deepest, resolve
 from quati_pool.evaluation.scores import Values, score
-from quati_pool.labels.graded_frame import (
-    AHEAD,
-    GradedFrame,
-)
+from quati_pool.labels.graded_frame import GradedFrame
+from quati_pool.labels.sampling_frame import AHEAD
 from quati_pool.project.runs import RunSet
 from quati_pool.records import Int, Run
 from quati_pool.registry import nearest
-from quati_pool.text.pluralize import counted
+from quati_pool.stats.sample_sizes import FEWEST_QUERIES
+from quati_pool.text.pluralize import counted, first_of
 
 MOST_NOT_JUDGED = 0.05
 """The share of pairs that people could not judge, above which estimates also show what these pairs could change."""
-UNSURE_IDEAL = 0.2
-"""The mean squared relative error of a query's ideal above which nDCG is not estimated from pairs: its bias then is no
-longer small against its interval."""
 DELTA = 0.02
 """Systems that differ by less than this share of the measure's highest value count as tied."""
-LEAST_PAIRS = 50
-"""The fewest pairs that were left to chance (π below 1) from which anything is estimated: the variance of fewer is not
-known well enough for an interval."""
 _TOP = 10
 """The ranks in which documents outside the pool are counted, where a measure has no cutoff."""
+
+
+class TooFewQueriesError(QuatiPoolError):
+    """Fewer than FEWEST_QUERIES ``queries`` are graded in full."""
+
+    def __init__(self, queries: int, message: str) -> None:
+        self.queries = queries
+        super().__init__(message)
 
 
 class FrameEstimator:
@@ -70,11 +72,10 @@ class FrameEstimator:
 
     def warnings(self, measures: Sequence[str]) -> list[str]:
         found = []
-        if self._frame.tied:
-            found.append(
-                f"{counted(self._frame.tied, 'pair has', 'pairs have')} no majority, and count like pairs that could "
-                "not be judged; decide them in the app's review, or ask for --aggregate mean"
-            )
+        if without_majority := self._frame.drawn.without_majority:
+            found.append(f"{without_majority}; decide them in the app's review, or ask for --aggregate mean")
+        if blocked := self._blocked():
+            found.append(blocked)
         depth = deepest(resolve(measures)) or _TOP
         rows = self._joined.rows(depth)
         unknown = max(one.unjudged_queries for one in rows)
@@ -83,6 +84,12 @@ class FrameEstimator:
                 f"the runs answer {counted(unknown, 'query', 'queries')} of which nobody graded a pair, and which are "
                 "no part of the estimate"
             )
+        queries = len(self._frame.query_ids)
+        lacking = {tag: queries - len(np.unique(one.query)) for tag, one in zip(self._run_tags, rows, strict=True)}
+        most_first = sorted((tag for tag, count in lacking.items() if count), key=lambda tag: (-lacking[tag], tag))
+        if most_first:
+            without_results = first_of([f"{tag} has no results for {lacking[tag]:,}" for tag in most_first])
+            found.append(f"of the {queries:,} queries, {without_results}; without results a system scores 0")
         outside = sum(int((one.judgement < 0).sum()) for one in rows)
         if outside:
             found.append(
@@ -100,7 +107,7 @@ class FrameEstimator:
         return tuple(found for measure in served for found in self._from_pairs(frame, measure))
 
     def _from_queries(self, sample: QuerySample, measures: Sequence[str]) -> Iterator[Estimate]:
-        if len(sample.drawn) < LEAST:
+        if len(sample.drawn) < FEWEST_QUERIES:
             raise self._too_few(len(sample.drawn))
         judge = score(self._joined, measures)
         people = self._people_values(sample, measures)
@@ -113,18 +120,20 @@ class FrameEstimator:
                 found = from_queries(measure, target, self._run_tags, values, self._choices(measure), rankings)
                 yield self._bounded(found, changes[:, :, place])
 
-    def _too_few(self, queries: int) -> QuatiPoolError:
-        return QuatiPoolError(
+    def _too_few(self, queries: int) -> TooFewQueriesError:
+        blocked = self._blocked()
+        return TooFewQueriesError(
+            queries,
             f"{self._frame.drawn.design}: {counted(queries, 'query is', 'queries are')} graded in full, and an "
-            f"interval needs at least {LEAST}; have more queries graded{self._blocked()}"
+            f"interval needs at least {FEWEST_QUERIES}; have more queries graded{blocked and f'; {blocked}'}",
         )
 
     def _blocked(self) -> str:
-        """What the first query lacks that is not graded in full, if later ones are."""
+        """Which query is the first that is not graded in full, if later ones are."""
         drawn = self._frame.drawn
         if not drawn.waiting or not drawn.left_out.get(AHEAD):
             return ""
-        return f"; query {drawn.waiting!r} waits, and later ones are done, which count only after it"
+        return f"query {drawn.waiting!r} waits, and later ones are done, which count only after it"
 
     def _people_values(self, sample: QuerySample, measures: Sequence[str]) -> Values:
         """The measures for the drawn queries, shape (runs, measures, drawn), without the pairs that people could not
@@ -195,20 +204,21 @@ class FrameEstimator:
         estimator = PairEstimator(frame, measure, self._scale, fold)
         sample = self._frame.pair_sample(self._frame.people)
         queries = slice(None) if self._frame.queries is None else self._frame.queries.drawn
-        if self._frame.queries is not None and len(self._frame.queries.drawn) < LEAST:
+        if self._frame.queries is not None and len(self._frame.queries.drawn) < FEWEST_QUERIES:
             raise self._too_few(len(self._frame.queries.drawn))
-        if 0 < (sample.inclusion < 1).sum() < LEAST_PAIRS:
+        if too_few(sample.inclusion):
             raise QuatiPoolError(
                 f"{self._frame.drawn.design}: {counted(len(sample), 'pair is', 'pairs are')} too few for an interval, "
-                f"which needs {LEAST_PAIRS}; have more pairs graded"
+                f"which needs {LEAST_BY_CHANCE}; have more pairs graded"
             )
-        if "queries-like-these" in self._settings.targets and len(self._frame.query_ids) < LEAST:
+        if "queries-like-these" in self._settings.targets and len(self._frame.query_ids) < FEWEST_QUERIES:
             raise QuatiPoolError(
-                f"queries like these are estimated from at least {LEAST} queries; ask for --target these-queries"
+                f"queries like these are estimated from at least {FEWEST_QUERIES} queries; ask for --target "
+                "these-queries"
             )
         judge = estimator.under(self._judge.astype(np.float64))
         found = estimator.estimate(sample)
-        if measure.normalized and found.ideal_error[queries].mean() > UNSURE_IDEAL:
+        if ideal_is_unsure(measure, found.ideal_error[queries]):
             raise _too_few_pairs(measure, len(sample))
         alone = PairEstimator(frame, measure, self._scale, fold, use_judge=False).estimate(sample)
         changes = [
@@ -224,20 +234,19 @@ class FrameEstimator:
 
     def _of_pairs(self, measure: str, target: Target, found: PairMeans, alone: PairMeans, judge: Values) -> Estimate:
         queries, drawn = self._frame.queries, self._frame.drawn
+        choices, rankings = self._choices(measure), self._rankings([measure])
         if queries is None:
-            labelled = Labelled(drawn.labels, drawn.pairs, "pairs")
-            choices, rankings = self._choices(measure), self._rankings([measure])
-            return from_pairs(measure, target, self._run_tags, found, alone, judge, labelled, choices, rankings)
+            values = PairValues(found, alone, judge, Labelled(drawn.labels, drawn.pairs, "pairs"))
+            return from_pairs(measure, target, self._run_tags, values, choices, rankings)
         share = len(queries.drawn) / drawn.queries
-        values = QueryValues(
+        of_queries = QueryValues(
             found.by_query[queries.drawn],
             judge,
             queries,
             alone=alone.by_query[queries.drawn],
             noise=found.rows / share,
         )
-        rankings = self._rankings([measure])
-        return from_queries(measure, target, self._run_tags, values, self._choices(measure), rankings)
+        return from_queries(measure, target, self._run_tags, of_queries, choices, rankings)
 
 
 def pair_frame(joined: JudgedRuns, judge: Int, depth: int) -> PairFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
@@ -11,72 +11,52 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from quati_pool.commands.estimates.estimate import DEFAULT_MEASURE, EstimateReport, chosen_runs, estimate
-from quati_pool.commands.estimates.frame_estimator import UNSURE_IDEAL, pair_frame
-from quati_pool.commands.estimates.settings import EstimateSettings, seed_of
-from quati_pool.commands.estimates.sources import chosen_judge, chosen_people, grades_of, named_source
+from quati_pool.commands.estimates.estimate import EstimateReport, estimate
+from quati_pool.commands.estimates.frame_estimator import pair_frame
+from quati_pool.commands.estimates.inputs import chosen_runs, one_state, workspace
+from quati_pool.commands.estimates.plan_settings import CORRELATION, PlanSettings
+from quati_pool.commands.estimates.settings import DEFAULT_MEASURE, EstimateSettings, measures_of, seed_of
+from quati_pool.commands.estimates.sources import chosen_people, grades_of, judged, named_source, warnings_of
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.estimation.estimated import compared
 from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame, judge_or_mean
 from quati_pool.estimation.pair_measures import PairMeasure, served_by_pairs
-from quati_pool.estimation.planning import (
-    Detection,
-    Goal,
-    HalfWidth,
-    PlannedDesign,
-    Planner,
-    queries_by_residuals,
-)
-from quati_pool.estimation.query_regression import LEAST
+from quati_pool.estimation.pair_refusals import PLANNED_IDEAL
+from quati_pool.estimation.planning import PlannedDesign, Planner, queries_by_residuals
+from quati_pool.estimation.planning_goals import Detection, Goal, HalfWidth
 from quati_pool.estimation.results import Target
 from quati_pool.estimation.synthetic_grades import grades_by_correlation, grades_from_labels
 from quati_pool.evaluation.judged_runs import JudgedRuns
-from quati_pool.evaluation.measures import parse_measures
 from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
-from quati_pool.labels.graded_frame import GradedPairs, PeoplesGrades, graded_pairs, grades_by_pair, read_people
-from quati_pool.labels.sources import gather
-from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.labels.graded_frame import GradedPairs
+from quati_pool.labels.peoples_grades import PeoplesGrades, read_people
+from quati_pool.labels.qrels import grades_by_pair
+from quati_pool.labels.sampling_frame import graded_pairs
+from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
 from quati_pool.project.runs import RunSet
 from quati_pool.records import Int
 from quati_pool.registry import nearest
+from quati_pool.stats.sample_sizes import FEWEST_QUERIES
 from quati_pool.text.pluralize import counted
 
 if TYPE_CHECKING:
     from quati_pool.labels.labelers import Grading
+    from quati_pool.store.database import Store
 
-CORRELATION = 0.6
-"""The correlation of people's and the judge's grades of pairs where nothing is known of it; GPT-4o's with NIST's on
-TREC DL 2021 is 0.66, that of Mistral 7B 0.47."""
 SECONDS_PER_LABEL = 30.0
 MINUTES_PER_QUERY = 2.0
-POWER = 0.8
 
 LEAST_LABELS = 100
 """With fewer labels, or labels of fewer than 8 queries, plans are made as if there were none."""
 _TRUTHS = 6
 """Sets of grades that designs are tried out on."""
+_UNLABELLED = 0.2
+"""The share of ``PLANNED_IDEAL`` that is planned with where no labels say how many documents are relevant for people:
+judges often find more, and the fewer there are, the less well the ideal is known. On TREC DL 2021 the error is
+several times the one that grades distributed like GPT-4o's suggest."""
 
 Source = Literal["seen", "given", "assumed"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanSettings:
-    """What is planned.
-
-    ``estimate`` is what shall be estimated; of designs and samples it needs nothing but for measures that are planned
-    from an estimate. Either ``half_width`` or ``difference``, with ``power``, is the goal. ``correlation``, from 0 to
-    1, is that of people's and the judge's grades of pairs: people's labels are not used then. ``seconds_per_label``:
-    None takes the median of the labels in the workspace. ``minutes_per_query``: what reading into a query takes.
-    """
-
-    estimate: EstimateSettings = field(default_factory=EstimateSettings)
-    half_width: float | None = None
-    difference: float | None = None
-    power: float = POWER
-    correlation: float | None = None
-    seconds_per_label: float | None = None
-    minutes_per_query: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,30 +132,30 @@ def plan_estimate(
     ``files`` are label files by name, to which people and judge of ``settings.estimate`` may refer; people may have
     graded nothing yet. Raises QuatiPoolError if the judge has not, or for a measure that can only be planned later.
     """
+    settings.check()
     files, of = files or LabelFiles(), settings.estimate
     people_in_file = of.people in files.files
-    needs_workspace = not (of.judge in files.files and runs and (of.people is None or people_in_file))
-    config = load_config(config_path) if needs_workspace else None
-    if config is None or people_in_file:
-        known = _of_files(config, of, files, pool)
-    else:
-        known = _of_workspace(config, of, files, pool, database)
+    config = None
+    if not (of.judge in files.files and runs and (of.people is None or people_in_file)):
+        config = workspace(config_path, of.people, of.judge, files, runs, people_required=False)
+    of_files = config is None or people_in_file
+    with one_state(None if of_files else config, database) as (store, _):
+        known = _known(config, of, files, pool, store, of_files=of_files)
     run_set = chosen_runs(config, runs)
     if not (known.pairs.judge != NO_GRADE).any():
         raise QuatiPoolError("the judge has graded none of these pairs; run: quati-pool judge")
     (listener or Listener()).progress("plan", 0, 0)
     planning = _Planning(known, run_set, settings, seed_of(of, config))
-    measures = parse_measures(of.measures or ([config.measures[0]] if config else [DEFAULT_MEASURE]))
     plans: list[LabelPlan] = []
-    for measure in measures:
+    for measure in measures_of(of, config):
         served = served_by_pairs(measure)
         if served is not None:
             plans += planning.by_trial(served)
             continue
         if not planning.from_labels:
             raise ConfigError(
-                f"{measure} is no sum over pairs, and can be planned only from {LEAST} or more whole queries that "
-                f"people have graded, without --correlation; before that, plan --measures {DEFAULT_MEASURE}"
+                f"{measure} is no sum over pairs, and can be planned only from {FEWEST_QUERIES} or more whole queries "
+                f"that people have graded, without --correlation; before that, plan --measures {DEFAULT_MEASURE}"
             )
         wanted = replace(of, measures=[measure], targets=("these-queries", *of.targets))
         report = estimate(config_path, wanted, files, runs, pool=pool, database=database)
@@ -195,7 +175,7 @@ def plan_estimate(
         plans=tuple(plans),
         effort=_effort(settings, known.seconds),
         seed=planning.seed,
-        warnings=(*known.warnings, *run_set.warnings, *planning.warnings),
+        warnings=(*warnings_of(known.gathered), *run_set.warnings, *planning.warnings),
     )
 
 
@@ -204,47 +184,38 @@ class _Known:
     """What is known before planning. ``people`` says in words whose grades there are, None without any; ``seconds`` are
     the times of their labels."""
 
+    gathered: Gathered
     pairs: GradedPairs
     people: str | None
     judge: LabelSource
-    scale: list[int]
-    seconds: list[float]
-    warnings: tuple[str, ...]
-
-
-def _of_files(config: PoolConfig | None, settings: EstimateSettings, files: LabelFiles, pool: Path | None) -> _Known:
-    judge_in_file = settings.judge in files.files
-    names = [] if settings.judge is None or judge_in_file else [settings.judge]
-    gathered = gather(None if judge_in_file else config, names, files, pool=pool, any_grade=True)
-    judge = chosen_judge(gathered, settings)
-    people = named_source(gathered, settings.people) if settings.people else None
-    grades = PeoplesGrades((), grades_by_pair(people.qrels) if people else {})
-    return _known(gathered, graded_pairs(grades, judge.qrels), people.name if people else None, judge, [])
-
-
-def _of_workspace(
-    config: PoolConfig, settings: EstimateSettings, files: LabelFiles, pool: Path | None, database: str | None
-) -> _Known:
-    from quati_pool.labels.labelers import Grading
-    from quati_pool.store.database import Store
-
-    with Store.open(database or config.labels.url, config.folder) as store, store.snapshot():
-        names = [] if settings.judge is None or settings.judge in files.files else [settings.judge]
-        gathered = gather(config, names, files, pool=pool, store=store)
-        judge = chosen_judge(gathered, settings)
-        grading = Grading(config, store, pool, revealed=settings.revealed)
-        if settings.people is None and not grading.people():
-            pairs = [(one.query_id, one.doc_id) for chunk in grading.pairs() for one in chunk]
-            return _known(gathered, graded_pairs(PeoplesGrades(pairs, {}), judge.qrels), None, judge, [])
-        labeler, words = chosen_people(grading, settings)
-        pairs_of_pool = graded_pairs(read_people(grading, labeler), judge.qrels)
-        return _known(gathered, pairs_of_pool, words, judge, list(_seconds(grading)))
+    seconds: Sequence[float] = ()
 
 
 def _known(
-    gathered: Gathered, pairs: GradedPairs, people: str | None, judge: LabelSource, seconds: list[float]
+    config: PoolConfig | None,
+    settings: EstimateSettings,
+    files: LabelFiles,
+    pool: Path | None,
+    store: Store | None,
+    *,
+    of_files: bool,
 ) -> _Known:
-    return _Known(pairs, people, judge, grades_of(gathered), seconds, tuple(gathered.warnings))
+    gathered, judge = judged(config, settings, files, pool, store, of_files=of_files)
+    if of_files:
+        people = None if settings.people is None else named_source(gathered, settings.people)
+        grades = PeoplesGrades((), grades_by_pair(people.qrels) if people else {})
+        return _Known(gathered, graded_pairs(grades, judge.qrels), people.name if people else None, judge)
+    assert config is not None
+    assert store is not None
+    from quati_pool.labels.labelers import Grading
+
+    grading = Grading(config, store, pool, revealed=settings.revealed)
+    if settings.people is None and not grading.people():
+        pairs = [(one.query_id, one.doc_id) for chunk in grading.pairs() for one in chunk]
+        return _Known(gathered, graded_pairs(PeoplesGrades(pairs, {}), judge.qrels), None, judge)
+    labeler, words = chosen_people(grading, settings)
+    pairs_of_pool = graded_pairs(read_people(grading, labeler), judge.qrels)
+    return _Known(gathered, pairs_of_pool, words, judge, tuple(_seconds(grading)))
 
 
 def _seconds(grading: Grading) -> Iterator[float]:
@@ -291,7 +262,7 @@ class _Planning:
 
     @property
     def from_labels(self) -> bool:
-        enough = self.labels >= LEAST_LABELS and self.labelled >= LEAST
+        enough = self.labels >= LEAST_LABELS and self.labelled >= FEWEST_QUERIES
         return enough and self._settings.correlation is None
 
     @property
@@ -301,16 +272,17 @@ class _Planning:
         found = f"{counted(self.labels, 'label', 'labels')} of {counted(self.labelled, 'query', 'queries')}"
         if self._settings.correlation is not None:
             return [f"{found} by people are not used, as --correlation is given"]
-        return [f"{found} by people are too few to plan from (at least {LEAST_LABELS}, of {LEAST} queries)"]
+        return [f"{found} by people are too few to plan from (at least {LEAST_LABELS}, of {FEWEST_QUERIES} queries)"]
 
     def by_trial(self, measure: PairMeasure) -> Iterator[LabelPlan]:
         """The plans for each target, tried out on grades that people might give."""
         frame = pair_frame(self._joined, self._known.pairs.judge, measure.cutoff)
         truths = [self._truth(frame, number) for number in range(_TRUTHS)]
+        ideal_error = PLANNED_IDEAL if self.from_labels else _UNLABELLED * PLANNED_IDEAL
         for target in self._settings.estimate.targets:
-            planner = Planner(frame, measure, self._known.scale, truths, self._goal, target, self.seed)
-            queries = planner.queries() if frame.queries >= LEAST else None
-            yield self._plan(measure.name, target, queries, planner.pairs(UNSURE_IDEAL))
+            planner = Planner(frame, measure, grades_of(self._known.gathered), truths, self._goal, target, self.seed)
+            queries = planner.queries() if frame.queries >= FEWEST_QUERIES else None
+            yield self._plan(measure.name, target, queries, planner.pairs(ideal_error))
 
     def by_residuals(self, report: EstimateReport) -> Iterator[LabelPlan]:
         """The plans for each target, from estimates for these queries and for each target."""
@@ -338,7 +310,7 @@ class _Planning:
             return HalfWidth(most=settings.half_width, level=level)
         assert settings.difference is not None, "one of both is the goal"
         a, b = self._compared
-        return Detection(most=settings.difference, power=settings.power, level=level, a=a, b=b)
+        return Detection(most=settings.difference, power=settings.planned_power, level=level, a=a, b=b)
 
     def _comparisons(self) -> tuple[Int, Int]:
         """The positions of the systems that are compared: all pairs, or each with the baseline."""

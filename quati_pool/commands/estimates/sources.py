@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 from quati_pool.commands.estimates.settings import EstimateSettings
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.labels.base import PRECEDENCE
+from quati_pool.labels.frame_of_design import frame_of_design
+from quati_pool.labels.frame_of_files import frame_of_files
 from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
-from quati_pool.labels.graded_frame import (
-    GradedFrame,
-    PeoplesGrades,
-    frame_of_design,
-    frame_of_files,
-    read_people,
-)
+from quati_pool.labels.graded_frame import GradedFrame
+from quati_pool.labels.peoples_grades import PeoplesGrades, read_people
 from quati_pool.labels.sources import gather
 from quati_pool.project.config import PoolConfig
 from quati_pool.registry import nearest
@@ -39,8 +36,16 @@ class Sources:
     aggregation: str | None
     """How the grades of several people of a pair become one; None for a single labeler."""
     judge: LabelSource
-    scale: list[int]
-    warnings: tuple[str, ...]
+    seed: int | None
+    """The seed of the workspace's design that drew the pairs; None for label files."""
+
+    @property
+    def scale(self) -> list[int]:
+        return grades_of(self.gathered)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return warnings_of(self.gathered)
 
 
 def graded(
@@ -52,30 +57,50 @@ def graded(
     *,
     of_files: bool,
 ) -> tuple[GradedFrame, Sources]:
-    judge_in_file = settings.judge in files.files
-    names = [settings.judge] if settings.judge is not None and not judge_in_file else []
     if of_files:
         _refuse_options_of_designs(settings)
-        gathered = gather(None if judge_in_file else config, names, files, pool=pool, store=store, any_grade=True)
-        judge, source = chosen_judge(gathered, settings), named_source(gathered, str(settings.people))
-        return frame_of_files(source, judge.qrels, settings.sampled), _sources(gathered, source.name, None, judge)
-    if settings.sampled is not None:
+    elif settings.sampled is not None:
         raise ConfigError("--sampled says how a file's labels were chosen, and the workspace's designs are known")
+    gathered, judge = judged(config, settings, files, pool, store, of_files=of_files)
+    if of_files:
+        source = named_source(gathered, str(settings.people))
+        frame = frame_of_files(source, judge.qrels, settings.sampled)
+        return frame, Sources(gathered, source.name, None, judge, None)
     assert config is not None
     assert store is not None
     from quati_pool.commands.estimates.designs import answered_designs
     from quati_pool.labels.labelers import Grading
     from quati_pool.store.designs import Designs
 
-    gathered = gather(config, names, files, pool=pool, store=store)
-    judge = chosen_judge(gathered, settings)
     grading = Grading(config, store, pool, revealed=settings.revealed)
     designs = Designs(store, config.name)
-    labeler, words = chosen_people(grading, settings)
+    labeler, _ = chosen_people(grading, settings)
     people = read_people(grading, labeler)
     design = _design(designs, settings, answered_designs(store, config.name), people)
     aggregation = settings.aggregate if settings.people is None else None
-    return frame_of_design(people, judge.qrels, design, designs), _sources(gathered, words, aggregation, judge)
+    frame = frame_of_design(people, judge.qrels, design, designs)
+    words = settings.people or _in_words(frame.people_names)
+    return frame, Sources(gathered, words, aggregation, judge, design.seed)
+
+
+def judged(
+    config: PoolConfig | None,
+    settings: EstimateSettings,
+    files: LabelFiles,
+    pool: Path | None,
+    store: Store | None,
+    *,
+    of_files: bool,
+) -> tuple[Gathered, LabelSource]:
+    """The labelers that are read, and the judge among them. ``of_files``: people's labels are not the workspace's."""
+    judge_in_file = settings.judge in files.files
+    names = [settings.judge] if settings.judge is not None and not judge_in_file else []
+    if of_files:
+        home = None if judge_in_file else config
+        gathered = gather(home, names, files, pool=pool, store=store, any_grade=True, negative=False)
+    else:
+        gathered = gather(config, names, files, pool=pool, store=store)
+    return gathered, chosen_judge(gathered, settings)
 
 
 def _refuse_options_of_designs(settings: EstimateSettings) -> None:
@@ -105,14 +130,16 @@ def chosen_judge(gathered: Gathered, settings: EstimateSettings) -> LabelSource:
 
 def named_source(gathered: Gathered, name: str) -> LabelSource:
     found = next((one for one in gathered.sources if one.name == name), None)
+    if found is None and name in gathered.problems:
+        raise QuatiPoolError(f"{name} cannot be read: {gathered.problems[name]}")
     if found is None:
         raise ConfigError(f"there is no labeler {name!r} here; {nearest(name, [one.name for one in gathered.sources])}")
     return found
 
 
-def _sources(gathered: Gathered, people: str, aggregation: str | None, judge: LabelSource) -> Sources:
-    warnings = tuple(one for one in gathered.warnings if one not in gathered.on_samples)
-    return Sources(gathered, people, aggregation, judge, grades_of(gathered), warnings)
+def warnings_of(gathered: Gathered) -> tuple[str, ...]:
+    """Without those on how measures read sampled qrels, which are read here as the samples that they are."""
+    return tuple(one for one in gathered.warnings if one not in gathered.on_samples)
 
 
 def grades_of(gathered: Gathered) -> list[int]:
@@ -130,7 +157,11 @@ def chosen_people(grading: Grading, settings: EstimateSettings) -> tuple[Labeler
         raise QuatiPoolError(
             "no person has graded anything; draw pairs with quati-pool assign --random-queries N, and have them graded"
         )
-    return panel, names[0] if len(names) == 1 else f"{len(names)} people"
+    return panel, _in_words(names)
+
+
+def _in_words(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{len(names)} people"
 
 
 def _design(

@@ -112,7 +112,7 @@ def export(
         chosen = choose_labelers(grading, labelers, needed=written_as.needs_grades, allow_missing=allow_missing)
         designs = _designs(Designs(store, config.name))
         people = not labelers or any(each.labelled.kind == "assessor" for each in chosen.labelers)
-        estimates = released_estimates(config, store) if people else None
+        estimates = released_estimates(config, store, listener.say) if people else None
     if config.texts is not None:
         texts = open_texts(config, read_ledger(grading.pool), corpora, builder, force=False)
         corpora += [] if texts is None else [texts]

@@ -9,27 +9,29 @@ from pathlib import Path
 import numpy as np
 
 from quati_pool.commands.estimates.frame_estimator import pair_frame
+from quati_pool.commands.estimates.inputs import chosen_runs, workspace
+from quati_pool.commands.estimates.settings import DEFAULT_MEASURE, check_decisions, check_targets
+from quati_pool.commands.estimates.sources import named_source
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.estimation.pair_frame import NO_GRADE
 from quati_pool.estimation.pair_measures import served_by_pairs
-from quati_pool.estimation.query_regression import LEAST
-from quati_pool.estimation.replay import Census, Replay, ReplayPlan, replay
+from quati_pool.estimation.replay.census import Census
+from quati_pool.estimation.replay.results import Replay, ReplayPlan
+from quati_pool.estimation.replay.running import replay
 from quati_pool.estimation.results import TARGETS, Target
 from quati_pool.evaluation.judged_runs import JudgedRuns
 from quati_pool.evaluation.measures import parse_measures
 from quati_pool.evaluation.scores import score
 from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
-from quati_pool.labels.sources import gather, workspace_for
+from quati_pool.labels.sources import gather
 from quati_pool.processes.local import LocalEngine
-from quati_pool.project.cache_keys import refuse_outdated
-from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
-from quati_pool.project.runs import RunSet, run_sets, workspace_runs
+from quati_pool.project.runs import RunSet
 from quati_pool.records import Int
 from quati_pool.registry import nearest
+from quati_pool.stats.sample_sizes import FEWEST_QUERIES
 from quati_pool.text.pluralize import counted
-
-_MEASURE = "nDCG@10"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +45,7 @@ class ReplaySettings:
 
     people: str
     judge: str
-    measure: str = _MEASURE
+    measure: str = DEFAULT_MEASURE
     queries: int = 15
     pairs: int | None = None
     draws: int = 1000
@@ -54,6 +56,14 @@ class ReplaySettings:
     delta: float = 0.02
     seed: int | None = None
     workers: int | None = None
+
+    def check(self) -> None:
+        """Raises ConfigError for values that nothing can be replayed with."""
+        check_decisions(self.alpha, self.delta)
+        check_targets(self.targets)
+        for name, value in (("draws", self.draws), ("pairs", self.pairs)):
+            if value is not None and value < 1:
+                raise ConfigError(f"{name} is {value}; give 1 or more")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +105,14 @@ def replay_estimate(
     """
     files, listener = files or LabelFiles(), listener or Listener()
     names = [name for name in (settings.people, settings.judge) if name not in files.files]
+    settings.check()
     if settings.people == settings.judge:
         raise ConfigError(f"--people and --judge are both {settings.judge}; name two labelers")
-    config = workspace_for(config_path, names, files)
-    gathered = gather(config, names, files, pool=pool, any_grade=True, home=home, nearby=config_path)
-    people, judge = _source(gathered, settings.people), _source(gathered, settings.judge)
-    config, run_set = _runs(config_path, config, runs, settings)
+    config = workspace(config_path, settings.people, settings.judge, files, runs) if names or not runs else None
+    of_labels = config if names else None
+    gathered = gather(of_labels, names, files, pool=pool, any_grade=True, negative=False, home=home, nearby=config_path)
+    people, judge = (_complete_source(gathered, name) for name in (settings.people, settings.judge))
+    run_set = _chosen_systems(chosen_runs(config, runs), settings)
     (measure,) = _measures(settings.measure)
     grades, lacking = _judges_grades(people, judge)
     joined = JudgedRuns(run_set.answering(people.qrels), people.qrels)
@@ -124,34 +136,16 @@ def replay_estimate(
     )
 
 
-def _source(gathered: Gathered, name: str) -> LabelSource:
+def _complete_source(gathered: Gathered, name: str) -> LabelSource:
     """Raises QuatiPoolError if the labeler was left out, or has graded a sample only."""
-    found = next((source for source in gathered.sources if source.name == name), None)
-    if found is None:
-        why = gathered.problems.get(name, "has graded nothing")
-        raise QuatiPoolError(f"{name}: {why}; a replay needs people's grades and a judge's of all pairs")
+    found = named_source(gathered, name)
     if found.qrels.sample is not None:
         raise QuatiPoolError(f"{name} is a sample of pairs; a replay needs the grades of all pairs")
     return found
 
 
-def _runs(
-    config_path: Path, config: PoolConfig | None, options: Sequence[str], settings: ReplaySettings
-) -> tuple[PoolConfig | None, RunSet]:
-    """The runs of the options or of the workspace, those of ``settings.systems`` only, and the workspace that was
-    read."""
-    if options:
-        found = run_sets(options)
-        if len(found) > 1:
-            names = ", ".join(one.name for one in found)
-            raise ConfigError(f"--run names several sets of runs ({names}), and one is replayed at a time; name one")
-        (run_set,) = found
-    else:
-        if not config_path.exists():
-            raise ConfigError(f"there is no {config_path}; name runs with --run FILE, or a workspace with -c")
-        config = config or load_config(config_path)
-        refuse_outdated(config)
-        run_set = workspace_runs(config)
+def _chosen_systems(run_set: RunSet, settings: ReplaySettings) -> RunSet:
+    """The runs of ``settings.systems`` and the baseline, or all."""
     known = [run.run_tag for run in run_set.runs]
     for option, name in [*(("--system", name) for name in settings.systems), ("--baseline", settings.baseline)]:
         if name is not None and name not in known:
@@ -159,7 +153,7 @@ def _runs(
     kept = {*settings.systems, settings.baseline} if settings.systems else set(known)
     if len(kept & set(known)) < 2:
         raise ConfigError("a replay tells systems apart, and there is one; name two or more")
-    return config, replace(run_set, runs=[run for run in run_set.runs if run.run_tag in kept])
+    return replace(run_set, runs=[run for run in run_set.runs if run.run_tag in kept])
 
 
 def _measures(name: str) -> tuple[str, ...]:
@@ -222,14 +216,13 @@ def _scale(gathered: Gathered, people: LabelSource) -> list[int]:
 
 def _plan(settings: ReplaySettings, census: Census, run_tags: Sequence[str], config: PoolConfig | None) -> ReplayPlan:
     queries, pairs = len(census.people), len(census.frame)
-    if not 0 < settings.alpha < 1:
-        raise ConfigError(f"alpha is {settings.alpha}; give a number between 0 and 1, such as 0.05")
-    if not LEAST <= settings.queries <= queries:
+    if not FEWEST_QUERIES <= settings.queries <= queries:
         raise QuatiPoolError(
             f"{counted(settings.queries, 'query', 'queries')} cannot be drawn from {queries:,}: give --queries from "
-            f"{LEAST}, the fewest that an interval needs, to {queries}"
-            if queries >= LEAST
-            else f"{counted(queries, 'query has', 'queries have')} grades, and an interval needs at least {LEAST}"
+            f"{FEWEST_QUERIES}, the fewest that an interval needs, to {queries}"
+            if queries >= FEWEST_QUERIES
+            else f"{counted(queries, 'query has', 'queries have')} grades, and an interval needs at least "
+            f"{FEWEST_QUERIES}"
         )
     return ReplayPlan(
         queries=settings.queries,

@@ -74,7 +74,12 @@ def _people(state: WorkspaceState) -> Iterator[NextStep]:
 
 
 def _results(state: WorkspaceState) -> Iterator[NextStep]:
-    possible = {"agree": state.labels.common, "evaluate": len(state.labels.with_grades), "report": True}
+    possible = {
+        "agree": state.labels.common,
+        "evaluate": len(state.labels.with_grades),
+        "estimate": state.output("estimate") is not None,
+        "report": True,
+    }
     for command in possible:
         output = state.output(command)
         if possible[command] and (output is None or output.why is not None):

@@ -19,8 +19,12 @@ from quati_pool.records import Qrels
 from quati_pool.store.database import Store
 from quati_pool.text.pluralize import counted
 
-REPORTS = {"agree": "agreement.json", "evaluate": "evaluation.json", "report": "report.html"}
+REPORTS = {
+    "agree": "agreement.json", "evaluate": "evaluation.json", "estimate": "estimate.json", "report": "report.html",
+}  # fmt: skip
 """The command that writes each of the workspace's reports, with the file that it always writes."""
+OPTIONAL = ("estimate",)
+"""Those that not every collection can have: people have to grade a random sample."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,10 @@ def computed(config: PoolConfig) -> list[Computed]:
         meta = read_meta(workspace.report(name))
         if meta is not None:
             settings = meta["key"].get("settings")
-            found.append(Computed(workspace.report(name), (command,), settings if isinstance(settings, dict) else {}))
+            settings = settings if isinstance(settings, dict) else {}
+            # What was read from files that options named is not of this workspace's labels.
+            if not settings.get("files"):
+                found.append(Computed(workspace.report(name), (command,), settings))
     path = workspace.export("explorer")
     meta = read_meta(path) if path.is_dir() else None
     if meta is not None and "format" not in meta["key"]:

@@ -18,16 +18,12 @@ from quati_pool.reporting.tables import assessors, assign, import_labels, questi
 from quati_pool.text.pluralize import counted
 
 _ALL = "--full prints all tables."
-_METHODS = {
-    "all": "all of them",
-    "random-queries": "random queries, seed {seed}",
-    "active": "at random for a measure, seed {seed}",
-}
 
 
 def assigned(report: AssignReport) -> Answer:
     chosen, pool = len(report.sample), counted(report.frame_pairs, "pair", "pairs")
-    by = _METHODS.get(report.method, f"by {report.method}, seed {report.seed}").format(seed=report.seed)
+    seed = "" if report.method == "all" else f", seed {report.seed}"
+    by = f"{assign.method(report)}{seed}"
     said = f"{chosen:,} of {pool} are chosen ({by}), for {counted(report.overlap, 'person', 'people')} each."
     if report.queries:
         queries, drawn = (sum(counts) for counts in zip(*report.queries.values(), strict=True))

@@ -1,18 +1,29 @@
-"""The answer of ``estimate``: who is best under people's grades, how sure that is, and what would decide the rest."""
+"""The answer of ``estimate``: who is best under people's grades, how sure that is, and what the rest needs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from quati_pool.commands.estimates.estimate import EstimateReport
-from quati_pool.estimation.results import Difference, Estimate, Figure, SystemEstimate, Unit, Verdict
+from quati_pool.estimation.results import Difference, Estimate, SystemEstimate, Unit, Verdict
 from quati_pool.reporting.answers import wording
 from quati_pool.reporting.formats.answers import Answer
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.saved_files import report_folder
-from quati_pool.reporting.tables.estimate import ends, interval, judge_alone, significance
+from quati_pool.reporting.tables.estimate import (
+    PEOPLES_INTERVAL,
+    POWER,
+    ends,
+    interval,
+    judge_alone,
+    margin,
+    people_only,
+    significance,
+    smallest,
+    wider_than_peoples,
+)
 from quati_pool.text.pluralize import counted, listed
 
 _OTHERS = 3
@@ -25,7 +36,7 @@ _UNCERTAIN_FIRST: tuple[Verdict, ...] = ("inconclusive", "tie", "worse", "better
 _RELATIONS: dict[Verdict, str] = {"better": "better than", "tie": "tied with", "worse": "worse than"}
 _COUNTED: dict[Verdict, str] = {"better": "better", "worse": "worse", "tie": "tied", "inconclusive": "open"}
 _DECIDED = (("is decided", "are decided"), ("is a tie", "are ties"), ("is open", "are open"))
-_MORE: dict[Unit, tuple[str, str]] = {"queries": ("more query", "more queries"), "pairs": ("more pair", "more pairs")}
+_UNITS: dict[Unit, tuple[str, str]] = {"queries": ("query", "queries"), "pairs": ("pair", "pairs")}
 # A mean that is less than this off is not: it would be shown as 0.000.
 _LEAST_SHOWN = 0.0005
 
@@ -49,7 +60,8 @@ def leader(report: EstimateReport, estimate: Estimate) -> str:
     """The best system with its interval, and which of the others it is better than."""
     best, *others = estimate.systems
     under = f"{estimate.measure} under the grades of {report.people} for {report.population(estimate)}"
-    value = _with_ends(Figure(best.estimate, best.low, best.high), f"{interval(estimate)} ")
+    around = Column("", _DECIMALS).show((best.low, best.high))
+    value = f"{wording.number(best.estimate, _DECIMALS)} ({interval(estimate)} {around})"
     if not others:
         return f"{wording.name(best.run_tag)} has an estimated {under} of {value}."
     equal = [one.run_tag for one in estimate.systems if abs(one.estimate - best.estimate) < _EQUAL]
@@ -79,42 +91,57 @@ def _against(run_tags: Sequence[str], differences: Sequence[Difference]) -> list
 def _relations(
     report: EstimateReport, estimate: Estimate, found: Sequence[tuple[Verdict, list[Difference]]], it_is: str
 ) -> str:
-    """``of the other 7 it is better than 4 and tied with 1; 2 are open: 12 more queries would decide``."""
+    """``of the other 7 it is better than 4 and tied with 1; 2 are open: 12 more queries would find …``."""
     counts = Counter(verdict for verdict, _ in found)
     several = len(found) > 1
     others = f"the other {len(found):,}" if several else "the other"
     unsure = [one for verdict, ones in found if verdict == "inconclusive" for one in ones if one.verdict == verdict]
     if counts["inconclusive"] == len(found):
         which = f"any of {others}" if several else others
-        return f"whether {it_is} better than {which} is open: {_would_decide(report, estimate, unsure)}"
+        return f"whether {it_is} better than {which} is open: {_needed(report, estimate, unsure)}"
     if len(counts) == 1:
         return f"{it_is} {_RELATIONS[found[0][0]]} {'all of ' if several else ''}{others}"
     decided = [f"{words} {counts[verdict]:,}" for verdict, words in _RELATIONS.items() if counts[verdict]]
     said = f"of {others} {it_is} {listed(decided)}"
     if not unsure:
         return said
-    return f"{said}; {counted(counts['inconclusive'], 'is', 'are')} open: {_would_decide(report, estimate, unsure)}"
+    return f"{said}; {counted(counts['inconclusive'], 'is', 'are')} open: {_needed(report, estimate, unsure)}"
 
 
-def _would_decide(report: EstimateReport, estimate: Estimate, unsure: Sequence[Difference]) -> str:
-    """How many further labels would decide the open differences, as far as any number would."""
-    drawn = report.drawn
+def _needed(report: EstimateReport, estimate: Estimate, unsure: Sequence[Difference]) -> str:
+    """How many further labels the open differences need, as far as any number would do."""
     few = sum(one.reason is not None for one in unsure)
     if few == len(unsure):
-        return (
-            "they differ in too few queries to be tested" if few > 1 else "it differs in too few queries to be tested"
-        )
+        return f"{'they differ' if few > 1 else 'it differs'} in too few queries to be tested"
     if few:
-        rest = _would_decide(report, estimate, [one for one in unsure if one.reason is None])
+        rest = _needed(report, estimate, [one for one in unsure if one.reason is None])
         return f"{counted(few, 'differs', 'differ')} in too few queries to be tested; for the rest {rest}"
-    all_of_them = f"not even all {drawn.queries if estimate.unit == 'queries' else drawn.pairs:,}"
+    wanted = f"would find {smallest(estimate)} {POWER}"
+    all_of_them = f"not even all {_number(report, estimate):,}"
     needed = [one.needed for one in unsure if one.needed is not None]
     if not needed:
-        return f"{all_of_them} {estimate.unit} would decide"
-    more = counted(max(needed), *_MORE[estimate.unit])
+        return f"{all_of_them} {estimate.unit} {wanted}"
+    if max(needed) == _left(report, estimate) and estimate.target == "these-queries":
+        return f"{_rest(report, estimate)} would decide"
+    more = counted(max(needed), *(f"more {unit}" for unit in _UNITS[estimate.unit]))
     if len(needed) == len(unsure):
-        return f"{more} would decide"
-    return f"{more} would decide {len(needed):,} of them; for the rest {all_of_them} would do"
+        return f"{more} {wanted}"
+    return f"{more} {wanted} for {len(needed):,} of them; for the rest {all_of_them} would"
+
+
+def _number(report: EstimateReport, estimate: Estimate) -> int:
+    return report.drawn.queries if estimate.unit == "queries" else report.drawn.pairs
+
+
+def _left(report: EstimateReport, estimate: Estimate) -> int:
+    """How many queries or pairs people have not graded."""
+    graded = report.drawn.labelled if estimate.unit == "queries" else report.drawn.labels
+    return _number(report, estimate) - graded
+
+
+def _rest(report: EstimateReport, estimate: Estimate) -> str:
+    left, (one, many) = _left(report, estimate), _UNITS[estimate.unit]
+    return f"the remaining {one}" if left == 1 else f"all {left:,} remaining {many}"
 
 
 def _decided(report: EstimateReport, estimate: Estimate) -> Iterator[str]:
@@ -122,16 +149,27 @@ def _decided(report: EstimateReport, estimate: Estimate) -> Iterator[str]:
     found = estimate.differences
     counts = Counter(one.verdict for one in found)
     unsure = [one for one in found if one.verdict == "inconclusive"]
-    would = f": {_would_decide(report, estimate, unsure)}" if unsure else ""
-    tested = f"(Holm, {significance(estimate)}; ties within ±{estimate.delta:.3g})"
+    needed = f": {_needed(report, estimate, unsure)}" if unsure else ""
+    tested = f"(Holm, {significance(estimate)}{f'; ties {margin(estimate)}' if estimate.delta else ''})"
     if estimate.baseline is not None and found:
-        parts = [f"{counts[verdict]:,} {word}" for verdict, word in _COUNTED.items() if counts[verdict]]
-        systems = counted(len(found), "system", "systems")
-        yield f"Of {systems}, against the baseline {wording.name(estimate.baseline)}: {listed(parts)}{would} {tested}."
+        parts = _parts((f"is {word}", f"are {word}", counts[verdict]) for verdict, word in _COUNTED.items())
+        said = f"of {len(found):,} systems, {listed(parts)}"
+        if len(parts) == 1:
+            systems = wording.name(found[0].a) if len(found) == 1 else f"all {len(found):,} systems"
+            said = f"{systems} {parts[0].partition(' ')[2]}"
+        yield f"Compared with the baseline {wording.name(estimate.baseline)}, {said}{needed} {tested}."
     elif len(found) > 1:
         numbers = (counts["better"] + counts["worse"], counts["tie"], len(unsure))
-        parts = [counted(number, *words) for number, words in zip(numbers, _DECIDED, strict=True) if number]
-        yield f"Of all {len(found):,} differences between systems, {listed(parts)}{would} {tested}."
+        parts = _parts((*words, number) for words, number in zip(_DECIDED, numbers, strict=True))
+        said = f"Of all {len(found):,} differences between systems, {listed(parts)}"
+        if len(parts) == 1:
+            said = f"All {len(found):,} differences between systems {parts[0].partition(' ')[2]}"
+        yield f"{said}{needed} {tested}."
+
+
+def _parts(words: Iterable[tuple[str, str, int]]) -> list[str]:
+    """``17 are decided``, ``1 is open``: those that there are."""
+    return [counted(number, one, many) for one, many, number in words if number]
 
 
 def _alone(report: EstimateReport, estimate: Estimate) -> Iterator[str]:
@@ -159,27 +197,26 @@ def _doubts(report: EstimateReport) -> Iterator[str]:
     drawn = report.drawn
     left_out = [f"{counted(count, 'query', 'queries')} {reason}" for reason, count in drawn.left_out.items() if count]
     if left_out:
-        yield f"Drawn, and left out: {listed(left_out)}."
+        yield f"Drawn but not counted: {listed(left_out)}."
     if drawn.not_judged:
         bounded = any(system.bounds for one in report.estimates for system in one.systems)
         far = "; the tables show how far they could change the estimates" if bounded else ""
         yield f"People could not judge {counted(drawn.not_judged, 'pair', 'pairs')}{far}."
     if drawn.covered < drawn.pairs:
-        yield (
-            f"{wording.name(report.judge)} graded {drawn.covered:,} of {drawn.pairs:,} pairs; the others count with "
-            "their query's mean grade."
-        )
+        missing = counted(drawn.pairs - drawn.covered, "pair, which counts", "pairs, which count")
+        yield f"{wording.name(report.judge)} has not graded {missing} with the mean grade of the query."
 
 
 def board(report: EstimateReport, estimate: Estimate) -> Table:
-    """The systems with their intervals, next to what people and judge alone give."""
+    """The systems with their intervals and verdicts, next to what people and judge alone give."""
     columns = [
         Column("System"),
         Column(estimate.measure, _DECIMALS),
         Column(interval(estimate), _DECIMALS),
+        Column(f"vs {'baseline' if estimate.baseline else 'first'}"),
         Column("People only", _DECIMALS),
         Column("Judge alone", _DECIMALS),
-        Column(f"vs {'baseline' if estimate.baseline else 'first'}"),
+        Column(PEOPLES_INTERVAL, _DECIMALS),
         Column("λ", 2),
         Column("Effective queries", 1),
     ]
@@ -189,8 +226,10 @@ def board(report: EstimateReport, estimate: Estimate) -> Table:
     rows = [_row(one, verdicts.get(one.run_tag)) for one in estimate.systems]
     kept = [place for place, column in enumerate(columns) if any(row[place] is not None for row in rows)]
     title = f"Estimates under the grades of {report.people} for {report.population(estimate)}"
-    note = f"People only: without the judge's grades. {judge_alone(report)}"
-    return Table(title, [columns[place] for place in kept], [[row[place] for place in kept] for row in rows], note)
+    notes = [people_only(report, estimate), judge_alone(report), *wider_than_peoples(estimate)]
+    return Table(
+        title, [columns[place] for place in kept], [[row[place] for place in kept] for row in rows], " ".join(notes)
+    )
 
 
 def _row(one: SystemEstimate, verdict: Verdict | None) -> list[Cell]:
@@ -198,15 +237,10 @@ def _row(one: SystemEstimate, verdict: Verdict | None) -> list[Cell]:
         one.run_tag,
         one.estimate,
         (one.low, one.high),
-        _with_ends(one.people_only),
-        one.judge_only,
         verdict,
+        one.people_only.estimate,
+        one.judge_only,
+        ends(one.people_only),
         one.judge_weight,
         one.effective_queries,
     ]
-
-
-def _with_ends(figure: Figure, interval: str = "") -> str:
-    """``0.612 (0.571 to 0.653)``, with the name of the interval in front of its ends."""
-    value, around = wording.number(figure.estimate, _DECIMALS), ends(figure)
-    return value if around is None else f"{value} ({interval}{Column('', _DECIMALS).show(around)})"

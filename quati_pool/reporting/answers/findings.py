@@ -209,6 +209,13 @@ def revealed(state: State) -> Iterator[Words]:
         yield f"{grades} of ", _labeler(led.name), " were given after seeing a judge's grade, and may follow it."
 
 
+def without_majority(state: State) -> Iterator[Words]:
+    """The pairs of the sample on which people's grades tie."""
+    found = state.estimates and state.estimates.drawn.without_majority
+    if found:
+        yield f"In the estimates, {found}."
+
+
 def unjudged_at_top(state: State) -> Iterator[Words]:
     condition = _first(state)
     yield from unjudged(condition) if condition else ()
@@ -349,6 +356,7 @@ CHECKS: tuple[tuple[str, Callable[[State], Iterator[Words]]], ...] = (
     ("agreement", kappas),
     ("lenient labelers", lenient),
     ("grades given after seeing a judge's", revealed),
+    ("pairs on which people's grades tie", without_majority),
     ("unjudged documents at the top", unjudged_at_top),
     ("pairs without a grade", ungraded),
     ("systems outside the pool", outside),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from quati_pool.commands.estimates.plan import LabelPlan, PlanReport
 from quati_pool.estimation.planning import PlannedDesign
 from quati_pool.reporting.formats.answers import Answer
-from quati_pool.reporting.tables.plan_estimate import basis, tables, times, tried_out
+from quati_pool.reporting.tables.plan_estimate import basis, minima, tables, times, tried_out
 from quati_pool.text.pluralize import counted
 
 _OTHERS = 3
@@ -16,8 +16,9 @@ _OTHERS = 3
 
 def answer(report: PlanReport) -> Answer:
     first, *others = report.plans
-    sentences = [_sentence(report, first), basis(report), times(report)]
-    sentences += [_sentence(report, one) for one in others[:_OTHERS]]
+    sentences = [_sentence(report, first), *minima([first]), basis(report), times(report)]
+    for one in others[:_OTHERS]:
+        sentences += [_sentence(report, one), *minima([one])]
     (table,) = tables(report)
     return Answer(sentences, replace(table, note=tried_out(report)), "\n".join(_commands(first)))
 
@@ -32,7 +33,7 @@ def _sentence(report: PlanReport, plan: LabelPlan) -> str:
         goal, figure = f"For a half-width of {settings.half_width:g} in {plan.measure}", "the half-width is"
         surely = f"{100 * (1 - alpha):.4g} % intervals of {counted(report.systems, 'system', 'systems')}"
     else:
-        power = f"a power of {100 * settings.power:.3g} %"
+        power = f"a power of {100 * settings.planned_power:.3g} %"
         goal = f"To find a difference of {settings.difference:g} in {plan.measure} with {power}"
         figure = "the smallest difference found is"
         surely = f"{counted(plan.comparisons, 'comparison', 'comparisons')}, alpha {alpha:.3g} for all together"

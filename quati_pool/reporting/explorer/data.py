@@ -276,7 +276,8 @@ def _coefficients(pair: PairAgreement) -> dict[str, Any]:
         "same": pair.values["agreement"],
         "difference": pair.values["difference"],
     }
-    return {"n": pair.n, **{name: _number(value) for name, value in shown.items()}}
+    weighted = pair.weighting is not None
+    return {"n": pair.n, "weighted": weighted, **{name: _number(value) for name, value in shown.items()}}
 
 
 def _number(value: float | None) -> float | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from quati_pool.commands.estimates.estimate import EstimateReport
 from quati_pool.estimation.results import Estimate
 from quati_pool.files.readable_json import readable_json
+from quati_pool.labels.gathered import Gathered
 from quati_pool.project.events import Listener
 from quati_pool.reporting.figures import plots
 from quati_pool.reporting.figures.pictures import Picture, files, stem
@@ -69,7 +71,21 @@ def write(report: EstimateReport, output: Path | None, listener: Listener) -> No
         "delta": first.delta,
         "looks": first.looks,
         "seed": report.seed,
-        **({} if report.gathered is None else {"labelers": report.gathered.versions, **report.gathered.state}),
-        "runs": dict(report.runs),
+        "simulation_seed": report.simulation_seed,
+        **({} if report.gathered is None else _labels(report.gathered, report.seq)),
+        "runs": {"": dict(report.runs)},
     }
     save(report.config, folder, content, settings, listener, "estimate")
+
+
+def _labels(gathered: Gathered, seq: int | None) -> dict[str, Any]:
+    """The labels that were read: the labelers with their versions, and which of them are files that options named."""
+    filed = gathered.config.labels.files if gathered.config else ()
+    files = [one.name for one in gathered.sources if one.origin is not None and one.name not in filed]
+    return {
+        "labelers": gathered.versions,
+        "named": list(gathered.named),
+        "files": files,
+        **gathered.state,
+        "state": seq,
+    }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from quati_pool.commands.replay.estimate import ReplayReport
-from quati_pool.estimation.replay import MethodReplay, Values
+from quati_pool.estimation.estimated import Values
+from quati_pool.estimation.replay.results import MethodReplay
 from quati_pool.files.readable_json import readable_json
 from quati_pool.project.events import Listener
 from quati_pool.reporting.figures.pictures import Picture, files
@@ -19,7 +20,7 @@ from quati_pool.reporting.tables.replay import METHODS, differences_csv, interva
 
 def picture(report: ReplayReport) -> Picture:
     """Coverage and half-width by method and target."""
-    rows = [_dots(one) for one in report.replay.methods]
+    rows = [_dots(one) for one in report.replay.methods if one.estimated]
     plan = report.replay.plan
     caption = (
         f"Estimates of {report.measure} of {len(report.run_tags):,} systems over {plan.draws:,} draws: the share of "

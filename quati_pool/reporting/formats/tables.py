@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, compress
 
 from quati_pool.reporting.formats import latex
 from quati_pool.text.characters import one_line
@@ -23,6 +24,7 @@ class Column:
     ``decimals`` is the number of decimals; ``percent`` prints 0.25 as 25 %; ``positive`` prints a positive number that
     would be rounded to 0 as less than the smallest printable number, such as < 0.0001. A number that is rounded to 0
     is printed without a minus sign. ``prose`` marks sentences, which lose their end where names lose their middle.
+    ``detail`` marks what LaTeX tables leave out, because a page is narrow.
     """
 
     heading: str
@@ -30,6 +32,7 @@ class Column:
     percent: bool = False
     positive: bool = False
     prose: bool = False
+    detail: bool = False
 
     def show(self, cell: Cell) -> str:
         if cell is None or cell != cell:
@@ -99,30 +102,35 @@ def to_markdown(table: Table) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """The table as a LaTeX booktabs table; see ``latex.escape`` for requirements and unsupported characters."""
-    alignment = "".join("r" if table.numeric(i) else "l" for i in range(len(table.columns)))
+    """The table as a LaTeX booktabs table without the columns of details, with its note under it; see ``latex.escape``
+    for requirements and unsupported characters."""
+    kept = [not column.detail for column in table.columns]
+    alignment = "".join("r" if table.numeric(i) else "l" for i in compress(range(len(kept)), kept))
 
     def line(cells: Sequence[str]) -> str:
         return "  " + " & ".join(cells) + r" \\"
 
     def cell(value: Cell, shown: str) -> str:
         # In LaTeX text, a hyphen is not a minus sign.
-        minus = isinstance(value, (int, float)) and shown.startswith("-")
-        return f"$-${shown[1:]}".replace("%", r"\%") if minus else latex.escape(shown)
+        return latex.escape(shown if isinstance(value, str) else shown.replace("-", "−"))
 
-    rows = [map(cell, row, shown) for row, shown in zip(table.rows, table.shown(), strict=True)]
-    caption = latex.escape(f"{table.title}. {table.note}" if table.note else table.title)
+    rows = [
+        map(cell, compress(row, kept), compress(shown, kept))
+        for row, shown in zip(table.rows, table.shown(), strict=True)
+    ]
+    note = [rf"  \par\medskip\parbox{{\linewidth}}{{\footnotesize {latex.escape(table.note)}}}"] if table.note else []
     lines = [
         r"\begin{table}",
         r"  \centering",
-        rf"  \caption{{{caption}}}",
+        rf"  \caption{{{latex.escape(table.title)}}}",
         rf"  \begin{{tabular}}{{{alignment}}}",
         r"  \toprule",
-        line([latex.escape(column.heading) for column in table.columns]),
+        line([latex.escape(column.heading) for column in compress(table.columns, kept)]),
         r"  \midrule",
         *(line([*row]) for row in rows),
         r"  \bottomrule",
         r"  \end{tabular}",
+        *note,
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
@@ -136,18 +144,27 @@ def latex_file(tables: Sequence[Table]) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """The table as CSV, with unrounded numbers and empty cells for undefined ones."""
+    """The table as CSV, with unrounded numbers and empty cells for undefined ones; a column of intervals becomes two,
+    of their low and high ends."""
+    split = [any(isinstance(row[place], tuple) for row in table.rows) for place in range(len(table.columns))]
+    headings = [_headings(one.heading, ends) for one, ends in zip(table.columns, split, strict=True)]
+    rows = [[_unrounded(cell, ends) for cell, ends in zip(row, split, strict=True)] for row in table.rows]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.heading for column in table.columns])
-    writer.writerows([list(map(_unrounded, row)) for row in table.rows])
+    writer.writerow(chain.from_iterable(headings))
+    writer.writerows(map(chain.from_iterable, rows))
     return out.getvalue()
 
 
-def _unrounded(cell: Cell) -> str | int | float:
+def _headings(heading: str, ends: bool) -> Sequence[str]:
+    return [f"{heading} low", f"{heading} high"] if ends else [heading]
+
+
+def _unrounded(cell: Cell, ends: bool) -> Sequence[str | int | float]:
+    """A cell's values: two of an interval's column."""
     if isinstance(cell, tuple):
-        return " to ".join(map(str, cell))
-    return "" if cell is None or cell != cell else cell
+        return cell
+    return [""] * (1 + ends) if cell is None or cell != cell else [cell]
 
 
 def csv_file(tables: Sequence[Table]) -> str:

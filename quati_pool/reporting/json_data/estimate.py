@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from quati_pool.commands.estimates.estimate import EstimateReport
-from quati_pool.estimation.results import Difference, Estimate, SystemEstimate, Unit
-from quati_pool.reporting.json_data.serializer import Undefined, known, pick, serialize
+from quati_pool.estimation.results import Difference, Estimate, SystemEstimate
+from quati_pool.reporting.json_data.serializer import known, pick, serialize
+from quati_pool.reporting.tables.estimate import POWER, smallest
 
 _CALIBRATED = "pairs were drawn; the judge's grades are calibrated instead"
 
@@ -27,10 +28,10 @@ def _estimate(report: EstimateReport, estimate: Estimate) -> dict[str, Any]:
         **pick(report, "people judge judge_version"),
         **pick(report, "n_queries=drawn.queries n_labelled=drawn.labelled n_labels=drawn.labels"),
         **pick(report, "design=drawn.design drawn=drawn.unit n_pairs=drawn.pairs n_judged=drawn.covered"),
-        **pick(report, "not_judged=drawn.not_judged left_out=drawn.left_out revealed seed"),
+        **pick(report, "not_judged=drawn.not_judged left_out=drawn.left_out revealed seed simulation_seed"),
         **pick(estimate, "alpha delta looks baseline degrees_of_freedom=degrees critical"),
         "systems": [_system(one) for one in estimate.systems],
-        "differences": [_difference(one, estimate.unit) for one in estimate.differences],
+        "differences": [_difference(one, estimate) for one in estimate.differences],
         "statement": report.statement(estimate),
         "warnings": estimate.warnings,
     }
@@ -53,10 +54,10 @@ def _system(one: SystemEstimate) -> dict[str, Any]:
     }
 
 
-def _difference(one: Difference, unit: Unit) -> dict[str, Any]:
-    needed: int | Undefined | None = one.needed
-    if needed is None and one.verdict == "inconclusive":
-        needed = Undefined(one.reason or f"not even all {unit} would decide")
+def _difference(one: Difference, estimate: Estimate) -> dict[str, Any]:
+    unit, needed = estimate.unit, one.needed
+    missing = one.reason or f"not even all {unit} would find {smallest(estimate)} {POWER}"
+    shown = known(needed, missing) if one.verdict == "inconclusive" else needed
     return {
         **pick(one, "a b estimate"),
         "low": known(one.low, one.reason or ""),
@@ -64,7 +65,7 @@ def _difference(one: Difference, unit: Unit) -> dict[str, Any]:
         "p": known(one.p, one.reason or "the difference has no standard error"),
         "p_adjusted": known(one.p_adjusted, one.reason or "the difference has no standard error"),
         "verdict": one.verdict,
-        "queries_needed": needed if unit == "queries" else None,
-        "pairs_needed": needed if unit == "pairs" else None,
+        "queries_needed": shown if unit == "queries" else None,
+        "pairs_needed": shown if unit == "pairs" else None,
         "reason": one.reason,
     }

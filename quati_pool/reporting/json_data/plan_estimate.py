@@ -15,7 +15,7 @@ def as_data(report: PlanReport) -> Any:
     return serialize(
         {
             **pick(settings, "half_width difference"),
-            "power": settings.power if settings.difference is not None else None,
+            "power": settings.planned_power if settings.difference is not None else None,
             **pick(settings, "alpha=estimate.alpha looks=estimate.looks baseline=estimate.baseline"),
             **pick(report, "people judge judge_version n_queries=queries n_pairs=pairs n_systems=systems"),
             **pick(report, "n_labels=labels n_labelled=labelled seed"),
@@ -43,4 +43,5 @@ def _design(report: PlanReport, design: PlannedDesign) -> dict[str, Any]:
         **pick(design, "labels queries"),
         "hours": report.effort.hours(design),
         figure: design.figure,
+        "minimum": design.minimum,
     }

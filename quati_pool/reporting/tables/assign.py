@@ -7,6 +7,14 @@ from quati_pool.commands.annotate.assigning.training_file import TrainingReport
 from quati_pool.commands.annotate.assigning.withdraw import WithdrawReport
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 
+_METHODS = {
+    "all": "all pairs",
+    "random": "random pairs",
+    "stratified": "random pairs within strata",
+    "random-queries": "random queries",
+    "active": "pairs for {measure}, Poisson",
+    "queries": "chosen queries",
+}
 # The number of strata in a table; JSON and CSV contain all.
 _SHOWN = 40
 
@@ -16,7 +24,7 @@ def tables(report: AssignReport, whole: bool = False) -> list[Table]:
     chosen = Table(
         "Assignment",
         [Column(name) for name in ("Method", "Seed", "Pairs in the pool", "Chosen", "People per pair", "New slots")],
-        [[report.method, report.seed, report.frame_pairs, len(report.sample), report.overlap, report.added_slots]],
+        [[method(report), report.seed, report.frame_pairs, len(report.sample), report.overlap, report.added_slots]],
         _told(report),
     )
     tables = [chosen, _strata(report, whole)]
@@ -24,6 +32,11 @@ def tables(report: AssignReport, whole: bool = False) -> list[Table]:
         rows: list[list[Cell]] = [[_who(name), count] for name, count in report.people.items()]
         tables.append(Table("Who grades them", [Column("For"), Column("Pairs")], rows))
     return tables
+
+
+def method(report: AssignReport) -> str:
+    """How the pairs were chosen, in words."""
+    return _METHODS[report.method].format(measure=report.measure)
 
 
 def _strata(report: AssignReport, whole: bool) -> Table:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from quati_pool.commands.estimates.estimate import EstimateReport
 from quati_pool.estimation.results import Difference, Estimate, Figure, SystemEstimate, Target
+from quati_pool.reporting.answers import wording
 from quati_pool.reporting.formats.tables import Cell, Column, Table, to_csv
 from quati_pool.text.pluralize import counted
 
 TARGETS: dict[Target, str] = {"these-queries": "these queries", "queries-like-these": "queries like these"}
 # The number of differences in a printed table; files contain all.
 SHOWN_DIFFERENCES = 30
+PEOPLES_INTERVAL = "People's interval"
+POWER = "with a power of 80 %"
+# Intervals that are wider by a smaller share count as equally wide.
+_WIDER = 0.01
 
 
 def tables(report: EstimateReport, differences: int | None = SHOWN_DIFFERENCES) -> list[Table]:
@@ -29,12 +35,12 @@ def systems_table(report: EstimateReport, estimate: Estimate) -> Table:
     target = TARGETS[estimate.target]
     columns = [
         Column("System"),
-        Column("For"),
+        Column("For", detail=True),
         Column(estimate.measure, 4),
         Column(interval(estimate), 4),
-        Column("Standard error", 4, positive=True),
+        Column("Standard error", 4, positive=True, detail=True),
         Column("People only", 4),
-        Column(f"People's {interval(estimate)}", 4),
+        Column(PEOPLES_INTERVAL, 4, detail=True),
         Column("Judge alone", 4),
         Column("Effective queries", 1),
     ]
@@ -54,12 +60,12 @@ def systems_table(report: EstimateReport, estimate: Estimate) -> Table:
     ]
     notes = [
         report.statement(estimate),
-        "People only: from people's grades without the judge's.",
+        people_only(report, estimate),
         judge_alone(report),
         "Effective queries: how many people alone would have to grade for as narrow an interval.",
     ]
     if any(one.judge_weight is not None for one in estimate.systems):
-        columns += [Column("λ", 3), Column("Own λ", 3)]
+        columns += [Column("λ", 3), Column("Own λ", 3, detail=True)]
         rows = [[*row, one.judge_weight, one.own_weight] for row, one in zip(rows, estimate.systems, strict=True)]
         notes.append(
             "λ: how much of the judge's differences between queries is taken over, pooled over systems; own: of the "
@@ -72,12 +78,38 @@ def systems_table(report: EstimateReport, estimate: Estimate) -> Table:
             "Lowest and highest: the estimate if the pairs that people could not judge had the worst or the best "
             "grades for the system."
         )
-    return Table(_title("Estimates of", report, estimate), columns, rows, " ".join([*notes, *estimate.warnings]))
+    notes += [*wider_than_peoples(estimate), *estimate.warnings]
+    return Table(_title("Estimates of", report, estimate), columns, rows, " ".join(notes))
+
+
+def people_only(report: EstimateReport, estimate: Estimate) -> str:
+    """The note on figures from people's grades alone."""
+    note = "People only: without the judge's grades"
+    if report.drawn.unit == "pairs" and estimate.measure.startswith("nDCG"):
+        return f"{note}; the ideal ranking is then less well known, and nDCG tends to be too high."
+    return f"{note}."
 
 
 def judge_alone(report: EstimateReport) -> str:
     """The note on figures of the judge alone."""
     return f"Judge alone: under the grades of {report.judge}, which is no estimate of people's."
+
+
+def wider_than_peoples(estimate: Estimate) -> list[str]:
+    """The note on systems whose interval is visibly wider with the judge's grades than without; empty if there are
+    none."""
+    wider = [one for one in estimate.systems if _width(one) > (1 + _WIDER) * _width(one.people_only)]
+    if not wider:
+        return []
+    intervals = "The interval of {} is" if len(wider) == 1 else "The intervals of {} are"
+    pooled = "" if wider[0].judge_weight is None else ", because λ is pooled over systems"
+    named = intervals.format(wording.names([one.run_tag for one in wider]))
+    return [f"{named} wider than from people's grades only{pooled}."]
+
+
+def _width(one: SystemEstimate | Figure) -> float:
+    """NaN for an undefined interval."""
+    return math.nan if one.low is None or one.high is None else one.high - one.low
 
 
 def ends(figure: Figure | Difference) -> tuple[float, float] | None:
@@ -90,13 +122,13 @@ def differences_table(report: EstimateReport, estimate: Estimate, limit: int | N
     columns = [
         Column("System"),
         Column("and"),
-        Column("For"),
-        Column(f"Difference in {estimate.measure}", 4),
+        Column("For", detail=True),
+        Column("Difference", 4),
         Column("Simultaneous interval", 4),
-        Column("p", 4, positive=True),
+        Column("p", 4, positive=True, detail=True),
         Column("p, Holm", 4, positive=True),
         Column("Verdict"),
-        Column(f"Further {estimate.unit}"),
+        Column(f"Further {estimate.unit}", detail=True),
     ]
     rows: list[list[Cell]] = [
         [one.a, one.b, target, one.estimate, ends(one), one.p, one.p_adjusted, one.verdict, one.needed]
@@ -109,21 +141,37 @@ def differences_table(report: EstimateReport, estimate: Estimate, limit: int | N
 
 
 def _verdicts(report: EstimateReport, estimate: Estimate, limit: int | None) -> str:
-    family = counted(len(estimate.differences), "difference", "differences")
+    number = len(estimate.differences)
+    family = counted(number, "difference", "differences")
     notes = [
         report.statement(estimate),
         "The verdict is about the first of two systems: better or worse "
-        f"(p by Holm over {family}, {significance(estimate)}), a tie within ±{estimate.delta:g}, or inconclusive.",
-        f"Simultaneous intervals hold for all {family} at once (max-t).",
+        f"(p by Holm over {family}, {significance(estimate)}){_tie(estimate)} or inconclusive.",
     ]
+    if number > 1:
+        notes.append(f"Simultaneous intervals hold for all {family} at once (max-t).")
     if any(one.verdict == "inconclusive" for one in estimate.differences):
         notes.append(
-            f"Further {estimate.unit}: how many more would decide an inconclusive difference with a power of 80 %; "
-            "a dash there: not even all would."
+            f"Further {estimate.unit}: how many more would find {smallest(estimate)} {POWER}; a dash for an "
+            "inconclusive one: not even all would."
         )
-    if limit is not None and len(estimate.differences) > limit:
+    if limit is not None and number > limit:
         notes.append(f"The first {limit:,}; the files hold all.")
     return " ".join(notes)
+
+
+def _tie(estimate: Estimate) -> str:
+    return f", a tie {margin(estimate)}," if estimate.delta else ","
+
+
+def margin(estimate: Estimate) -> str:
+    """``within ±0.02``: how far tied systems may differ."""
+    return f"within ±{estimate.delta:.3g}"
+
+
+def smallest(estimate: Estimate) -> str:
+    """The difference that further labels are planned to find."""
+    return f"a difference of {estimate.delta:.3g}" if estimate.delta else "every difference, however small,"
 
 
 def significance(estimate: Estimate) -> str:
@@ -133,8 +181,8 @@ def significance(estimate: Estimate) -> str:
 
 
 def interval(estimate: Estimate) -> str:
-    """``95 % interval``: the name of an estimate's intervals; of several looks, each has its share of alpha."""
-    return f"{100 * (1 - estimate.alpha / estimate.looks):.3g} % interval"
+    """``95 % interval``: the name of an estimate's intervals."""
+    return f"{estimate.level} interval"
 
 
 def _title(what: str, report: EstimateReport, estimate: Estimate) -> str:

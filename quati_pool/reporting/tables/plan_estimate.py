@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from quati_pool.commands.estimates.plan import LabelPlan, PlanReport
-from quati_pool.estimation.planning import PlannedDesign
+from quati_pool.estimation.planning import LEAST_PAIRS, Minimum, PlannedDesign
 from quati_pool.estimation.results import Unit
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.tables.estimate import TARGETS
-from quati_pool.text.pluralize import counted
+from quati_pool.stats.sample_sizes import FEWEST_QUERIES
+from quati_pool.text.pluralize import counted, listed
 
 _DESIGNS: dict[Unit, str] = {"queries": "whole queries", "pairs": "pairs"}
+_MINIMA: dict[Minimum, str] = {
+    "queries": f"{FEWEST_QUERIES} whole queries are the fewest from which an interval is estimated",
+    "pairs": f"{LEAST_PAIRS} pairs are the fewest that are planned",
+    "ideal": "the ideal ranking of nDCG needs this many pairs",
+}
 
 
 def tables(report: PlanReport) -> list[Table]:
@@ -25,7 +33,8 @@ def tables(report: PlanReport) -> list[Table]:
         Column("Queries"),
     ]
     rows = [_row(report, plan, design) for plan in report.plans for design in plan.designs]
-    note = f"{tried_out(report)} {basis(report)} {times(report)} Judge: {report.judge}."
+    sentences = [tried_out(report), *minima(report.plans), basis(report), times(report), f"Judge: {report.judge}."]
+    note = " ".join(sentences)
     return [Table(_title(report), columns, rows, note)]
 
 
@@ -33,7 +42,7 @@ def _title(report: PlanReport) -> str:
     settings = report.settings
     if settings.half_width is not None:
         return f"Labels by people for a half-width of {settings.half_width:g}"
-    power = f"a power of {100 * settings.power:.3g} %"
+    power = f"a power of {100 * settings.planned_power:.3g} %"
     return f"Labels by people for finding a difference of {settings.difference:g} with {power}"
 
 
@@ -60,6 +69,13 @@ def tried_out(report: PlanReport) -> str:
     if any(design.count is None for plan in report.plans for design in plan.designs):
         note += " No number: not even all would do, and the row is that of all."
     return note
+
+
+def minima(plans: Iterable[LabelPlan]) -> Iterator[str]:
+    """A sentence on the minima for which more is planned than the goal takes, if there are any."""
+    found = dict.fromkeys(one.minimum for plan in plans for one in plan.designs if one.minimum is not None)
+    if found:
+        yield f"Fewer would reach the goal, but {listed([_MINIMA[one] for one in found])}."
 
 
 def basis(report: PlanReport) -> str:

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from quati_pool.commands.replay.estimate import ReplayReport
-from quati_pool.estimation.replay import Intervals, Method, MethodReplay
+from quati_pool.estimation.pair_refusals import LEAST_BY_CHANCE
+from quati_pool.estimation.replay.results import Intervals, Method, MethodReplay
 from quati_pool.reporting.formats.tables import Cell, Column, Table, to_csv
 from quati_pool.reporting.tables.estimate import TARGETS
+from quati_pool.text.pluralize import counted
 
 METHODS: dict[Method, str] = {
     "queries": "whole queries",
@@ -41,6 +43,24 @@ def explained(report: ReplayReport) -> str:
     return f"{whole} {alone}"
 
 
+def refusals(report: ReplayReport, one: MethodReplay) -> str:
+    """Why ``estimate`` would give nothing from some draws, with their numbers where there are several reasons."""
+    said = {
+        "few-pairs": f"fewer than {LEAST_BY_CHANCE} pairs",
+        "unsure-ideal": f"too few for the ideal ranking of {report.measure}",
+    }
+    if len(one.refused) == 1:
+        return said[next(iter(one.refused))]
+    return " and ".join(f"{said[reason]} ({count:,})" for reason, count in one.refused.items())
+
+
+def at_once_of(report: ReplayReport) -> str:
+    """``the 100 draws``, or ``the first 200 draws``: those in which simultaneous intervals were computed."""
+    plan = report.replay.plan
+    first = "first " if plan.simultaneous_draws < plan.draws else ""
+    return f"the {first}{counted(plan.simultaneous_draws, 'draw', 'draws')}"
+
+
 def lowest(coverage: Sequence[float] | np.ndarray) -> int:
     """The position of the lowest coverage."""
     return int(np.argmin(coverage))
@@ -60,15 +80,21 @@ _KEY = [Column("Method"), Column("For")]
 
 
 def _systems(report: ReplayReport) -> Table:
-    columns = [*_KEY, Column("Labels", 0), *_interval_columns("Lowest system")]
+    columns = [*_KEY, Column("Labels", 0), Column("Refused", 1, percent=True), *_interval_columns("Lowest system")]
     rows = [
-        [*_key(one), one.labels, *_summary(one.systems, report.run_tags, report.replay.relative_width(one)[0])]
+        [
+            *_key(one),
+            one.labels,
+            sum(one.refused.values()) / one.draws,
+            *_summary(one.systems, report.run_tags, report.replay.relative_width(one)[0]),
+        ]
         for one in report.replay.methods
     ]
     plan = report.replay.plan
     note = (
         f"{explained(report)} Coverage: the share of {interval(report)} intervals that contain the mean of all "
-        f"{report.queries:,} queries under the grades of {report.people.name}, averaged over systems. Ratio: the "
+        f"{report.queries:,} queries under the grades of {report.people.name}, averaged over systems. Refused: the "
+        "share of draws from which estimate would give nothing, and which no other figure counts. Ratio: the "
         "half-width as a share of that of people only. For queries like these, each draw first takes as many queries "
         f"with replacement. {plan.draws:,} draws, seed {plan.seed}, from which a system's coverage is known to within "
         f"±{_known_to(report):.3f}; the judge alone, for these queries, is the same in each."
@@ -86,13 +112,18 @@ def _known_to(report: ReplayReport) -> float:
 def _differences(report: ReplayReport) -> Table:
     plan = report.replay.plan
     names = [compared(report, place) for place in range(len(report.replay.a))]
-    columns = [*_KEY, *_interval_columns("Lowest difference")]
+    columns = [*_KEY, Column("At once", 3), *_interval_columns("Lowest difference")]
     rows = [
-        [*_key(one), *_summary(one.differences, names, report.replay.relative_width(one)[1])]
+        [*_key(one), one.simultaneous_coverage, *_summary(one.differences, names, report.replay.relative_width(one)[1])]
         for one in report.replay.methods
     ]
     against = f"to {report.run_tags[plan.baseline]}" if plan.baseline is not None else "of all pairs of systems"
-    return Table(f"Differences in {report.measure} {against}, replayed", columns, rows, "Columns as of the systems.")
+    note = (
+        f"At once: the share of {at_once_of(report)} in which the simultaneous {interval(report)} intervals, which are "
+        "those that estimate prints, all contain the truth. The other columns are as those of the systems, for "
+        "intervals of single differences."
+    )
+    return Table(f"Differences in {report.measure} {against}, replayed", columns, rows, note)
 
 
 def _interval_columns(lowest_name: str) -> list[Column]:
@@ -113,7 +144,7 @@ def _summary(found: Intervals, names: Sequence[str], ratio: float | None) -> lis
     return [
         float(found.coverage.mean()),
         float(found.coverage[place]),
-        names[place],
+        None if np.isnan(found.coverage[place]) else names[place],
         float(found.half_width.mean()),
         ratio,
         float(found.bias.mean()),

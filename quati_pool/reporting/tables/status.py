@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quati_pool.commands.status.labelers import LabelerState
-from quati_pool.commands.status.outputs import REPORTS
+from quati_pool.commands.status.outputs import OPTIONAL, REPORTS
 from quati_pool.commands.status.status import Status
 from quati_pool.labels.base import NEVER_ASKED, NOT_GIVEN, TIED
 from quati_pool.reporting.formats.tables import Cell, Column, Table
@@ -30,7 +30,8 @@ def overview(status: Status) -> Table:
         rows.append(["labels", "cannot be read"])
     for command in REPORTS if state.database is None else ():
         output = state.output(command)
-        rows.append([command, "not done yet" if output is None else output.why or "current"])
+        if output is not None or command not in OPTIONAL:
+            rows.append([command, "not done yet" if output is None else output.why or "current"])
     folder = state.config.folder
     rows += [[str(one.path.relative_to(folder)), one.why or "current"] for one in state.outputs if one.export]
     return Table(f"Where {state.config.name} stands", [Column("What"), Column("State")], rows)

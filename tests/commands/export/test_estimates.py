@@ -11,7 +11,17 @@ from quati_pool.commands.estimates.estimate import estimate
 from quati_pool.commands.estimates.settings import EstimateSettings
 from quati_pool.commands.export.collection import export
 from quati_pool.project.events import Listener
-from tests.estimated_workspace import JUDGE, draw, judged_workspace, label
+from tests.estimated_workspace import JUDGE, draw, grade, judged_workspace, label, relevance
+
+
+class Lines(Listener):
+    """Keeps what was said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.said.append(line)
 
 
 @pytest.fixture
@@ -49,6 +59,24 @@ def test_without_a_design_or_enough_grades_there_is_no_such_part(tmp_path: Path)
     assert "## Estimates" not in card(config)
     label(config, "ana", queries=order[7:])
     assert "## Estimates" in card(config)
+
+
+def test_what_prevents_estimates_is_reported(tmp_path: Path) -> None:
+    config = judged_workspace(tmp_path / "workspace")
+    label(config, "ana", queries=draw(config, 9)[:7])
+    lines = Lines()
+    export(config, "bundle", lines, allow_missing=True)
+    [line] = [one for one in lines.said if "estimates" in one]
+    assert line.startswith("no estimates under people's grades are exported: design 1 (random queries, seed 0): 7 ")
+
+
+def test_pairs_without_a_majority_are_in_the_card(tmp_path: Path) -> None:
+    config = judged_workspace(tmp_path / "workspace")
+    draw(config, 9, overlap=2)
+    grade(config, "ana", queries=9)
+    grade(config, "bia", queries=9, relevance_of=lambda pair: min(relevance(pair), 2))
+    said = estimate(config, EstimateSettings()).drawn.without_majority
+    assert f"\n\n{said}.\n\n| System |" in card(config, labelers=("ana",))
 
 
 def test_an_export_of_the_same_state_is_not_written_again(config: Path) -> None:

@@ -1,4 +1,4 @@
-"""The answer of estimate: who is best, how surely, and what would decide the rest."""
+"""The answer of estimate: who is best, how surely, and what the rest needs."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ def test_the_best_system_comes_first_with_its_interval_and_verdicts() -> None:
     first, all_pairs, judge = sentences(report(four()))
     assert first == (
         "e5 has the highest nDCG@10 under the grades of nist for these 53 queries: 0.612 (95 % interval 0.572 to "
-        "0.652); of the other 3 it is better than 1 and tied with 1; 1 is open: 12 more queries would decide."
+        "0.652); of the other 3 it is better than 1 and tied with 1; 1 is open: 12 more queries would find a "
+        "difference of 0.02 with a power of 80 %."
     )
     assert all_pairs == (
-        "Of all 6 differences between systems, 3 are decided, 1 is a tie and 2 are open: 12 more queries would decide "
-        "1 of them; for the rest not even all 53 would do (Holm, alpha 0.05; ties within ±0.02)."
+        "Of all 6 differences between systems, 3 are decided, 1 is a tie and 2 are open: 12 more queries would find a "
+        "difference of 0.02 with a power of 80 % for 1 of them; for the rest not even all 53 would (Holm, alpha 0.05; "
+        "ties within ±0.02)."
     )
     assert judge == "Under the grades of llm alone, the systems would score 0.100 higher on average."
 
@@ -49,12 +51,12 @@ def test_queries_like_these_are_named() -> None:
         (
             "inconclusive", 1,
             "No clear winner: e5 has the highest {}; whether it is better than the other is open: 1 more query would "
-            "decide.",
+            "find a difference of 0.02 with a power of 80 %.",
         ),
         (
             "inconclusive", None,
             "No clear winner: e5 has the highest {}; whether it is better than the other is open: not even all 53 "
-            "queries would decide.",
+            "queries would find a difference of 0.02 with a power of 80 %.",
         ),
     ],
 )  # fmt: skip
@@ -82,7 +84,7 @@ def test_equal_systems_share_the_first_place_and_the_less_certain_verdict() -> N
     verdicts["b", "c"] = ("inconclusive", 7)
     assert sentences(report(estimate(systems, verdicts)))[0] == (
         f"a and b have the highest {value}; of the other 2 they are better than 1; 1 is open: 7 more queries would "
-        "decide."
+        "find a difference of 0.02 with a power of 80 %."
     )
     alike = estimate(systems[:2], {("a", "b"): ("tie", None)})
     assert sentences(report(alike))[0] == f"a and b have the highest {value}."
@@ -96,7 +98,10 @@ def test_the_best_of_many_is_better_than_all_or_perhaps_than_none() -> None:
     }
     first = sentences(report(estimate(systems, unsure), drawn=PAIRS))[0]
     assert first.startswith("No clear winner: s0 has ")
-    assert first.endswith("; whether it is better than any of the other 3 is open: 2,700 more pairs would decide.")
+    assert first.endswith(
+        "; whether it is better than any of the other 3 is open: 2,700 more pairs would find a difference of 0.02 with "
+        "a power of 80 %."
+    )
 
 
 def test_against_a_baseline_and_with_looks() -> None:
@@ -108,13 +113,53 @@ def test_against_a_baseline_and_with_looks() -> None:
     first, against, _ = sentences(made)
     assert first.endswith("0.600 (97.5 % interval 0.560 to 0.640).")
     assert against == (
-        "Of 3 systems, against the baseline bm25: 1 better, 1 worse and 1 open: 20 more queries would decide (Holm, "
-        "alpha 0.05 shared by 2 looks; ties within ±0.02)."
+        "Compared with the baseline bm25, of 3 systems, 1 is better, 1 is worse and 1 is open: 20 more queries would "
+        "find a difference of 0.02 with a power of 80 % (Holm, alpha 0.05 shared by 2 looks; ties within ±0.02)."
     )
     table = board(made, made.estimates[0])
     headings = [column.heading for column in table.columns]
     assert [row[headings.index("vs baseline")] for row in table.rows] == ["better", None, "inconclusive", "worse"]
     assert "97.5 % interval" in headings
+
+
+def test_one_verdict_for_all_is_said_once() -> None:
+    systems = [system(f"s{n}", 0.6 - n / 100) for n in range(4)]
+    assert sentences(report(estimate(systems)))[1] == (
+        "All 6 differences between systems are decided (Holm, alpha 0.05; ties within ±0.02)."
+    )
+    against = sentences(report(estimate(systems, baseline="s3")))[1]
+    assert against.startswith("Compared with the baseline s3, all 3 systems are better (")
+    against = sentences(report(estimate(systems[:2], baseline="s1")))[1]
+    assert against.startswith("Compared with the baseline s1, s0 is better (")
+
+
+def test_all_that_are_left_would_decide_for_these_queries_alone() -> None:
+    assert sentences(two("inconclusive", 38))[0].endswith(" is open: all 38 remaining queries would decide.")
+    systems = [system("e5", 0.6), system("bm25", 0.5)]
+    like_these = estimate(systems, {("e5", "bm25"): ("inconclusive", 38)}, target="queries-like-these")
+    assert "38 more queries would find a difference" in sentences(report(like_these))[0]
+    one_left = report(two("inconclusive", 1).estimates[0], drawn=replace(QUERIES, labelled=52))
+    assert sentences(one_left)[0].endswith(" is open: the remaining query would decide.")
+
+
+def test_no_tie_is_promised_where_delta_is_0() -> None:
+    unsure: dict[tuple[str, str], tuple[Verdict, int | None]] = {("a", "b"): ("inconclusive", None)}
+    systems = [system(name, value) for name, value in {"a": 0.6, "b": 0.55, "c": 0.5}.items()]
+    said = sentences(report(estimate(systems, unsure, delta=0.0)))[1]
+    assert said == (
+        "Of all 3 differences between systems, 2 are decided and 1 is open: not even all 53 queries would find every "
+        "difference, however small, with a power of 80 % (Holm, alpha 0.05)."
+    )
+
+
+def test_systems_that_the_judge_widens_are_named() -> None:
+    wide = [system("e5", 0.6, low=0.5, high=0.7), system("lsa", 0.5, low=0.3, high=0.7), system("bm25", 0.4)]
+    made = report(estimate(wide))
+    assert board(made, made.estimates[0]).note.endswith(
+        "The intervals of e5 and lsa are wider than from people's grades only, because λ is pooled over systems."
+    )
+    pairs = report(estimate([replace(wide[0], judge_weight=None), wide[2]]), drawn=PAIRS)
+    assert board(pairs, pairs.estimates[0]).note.endswith("The interval of e5 is wider than from people's grades only.")
 
 
 def test_further_measures_and_targets_follow() -> None:
@@ -128,9 +173,9 @@ def test_further_measures_and_targets_follow() -> None:
 def test_what_was_drawn_and_does_not_count_is_said() -> None:
     drawn = replace(QUERIES, not_judged=7, covered=10_800, left_out={"not graded in full": 3, "withdrawn": 0})
     assert sentences(report(four(), drawn=drawn))[3:] == [
-        "Drawn, and left out: 3 queries not graded in full.",
+        "Drawn but not counted: 3 queries not graded in full.",
         "People could not judge 7 pairs.",
-        "llm graded 10,800 of 10,828 pairs; the others count with their query's mean grade.",
+        "llm has not graded 28 pairs, which count with the mean grade of the query.",
     ]
     bounded = report(estimate([system("e5", 0.6, bounds=(0.5, 0.7))]), drawn=drawn)
     assert "People could not judge 7 pairs; the tables show how far they could change the estimates." in sentences(
@@ -156,9 +201,14 @@ def test_many_systems_with_long_names_fit_a_screen(width: int) -> None:
     assert max(map(columns, lines)) <= width
     assert "more rows" in text
     heading = next(line for line in lines if line.startswith("System"))
-    assert "People only" in heading
-    assert "Judge alone" in heading
-    assert ("λ" in heading) == (width == 120)
+    assert all(name in heading for name in ("95 % interval", "vs first", "People only", "Judge alone"))
+    assert ("People's interval" in heading) == ("λ" in heading) == (width == 120)
+
+
+def test_people_only_is_said_to_be_too_high_for_ndcg_from_pairs() -> None:
+    for made, said in ((report(four(), drawn=PAIRS), True), (report(four(measure="DCG@10"), drawn=PAIRS), False)):
+        assert ("tends to be too high" in board(made, made.estimates[0]).note) == said
+    assert "too high" not in board(report(four()), four()).note
 
 
 def test_drawn_pairs_have_no_weight_and_undefined_intervals_are_left_out() -> None:
@@ -166,4 +216,5 @@ def test_drawn_pairs_have_no_weight_and_undefined_intervals_are_left_out() -> No
     table = board(made := report(estimate([one]), drawn=PAIRS), made.estimates[0])
     headings = [column.heading for column in table.columns]
     assert "λ" not in headings
-    assert table.rows[0][headings.index("People only")] == "0.610"
+    assert "People's interval" not in headings
+    assert table.rows[0][headings.index("People only")] == 0.61

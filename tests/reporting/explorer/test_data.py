@@ -136,6 +136,7 @@ def test_boards_scores_and_coefficients_are_those_of_evaluate_and_agree(demo: Pa
     agreed = agree_data.as_data(agree(demo / "pool.yaml", draws=50))
     for one, pair in zip(found["agreement"], agreed["pairs"], strict=True):
         assert (names[one["a"]], names[one["b"]], one["n"]) == (pair["a"], pair["b"], pair["n"])
+        assert not one["weighted"]
         shown = [one[name] for name in ("kappa", "quadratic", "same", "difference", "low", "high")]
         known = [pair[name] for name in ("kappa", "kappa_quadratic", "agreement", "difference")]
         assert shown == pytest.approx([*known, *pair["intervals"]["kappa"]], abs=1e-6)

@@ -97,8 +97,9 @@ def test_titles_and_notes_are_escaped_too() -> None:
     hostile = Table("50% of a_b | <b>", [Column("S")], [], "see x_y & [z]")
     assert to_markdown(hostile).startswith("### 50% of a\\_b \\| &lt;b&gt;\n\n")
     assert to_markdown(hostile).endswith("\nsee x\\_y &amp; \\[z\\]\n")
-    caption = r"\caption{50\% of a\_b \textbar{} \textless{}b\textgreater{}. see x\_y \& {[}z]}"
-    assert caption in to_latex(hostile)
+    latex = to_latex(hostile)
+    assert r"\caption{50\% of a\_b \textbar{} \textless{}b\textgreater{}}" in latex
+    assert r"{\footnotesize see x\_y \& {[}z]}" in latex
 
 
 NUMBERS = Table(
@@ -142,7 +143,7 @@ def test_latex() -> None:
     assert to_latex(NUMBERS) == (
         "\\begin{table}\n"
         "  \\centering\n"
-        "  \\caption{Shares. A note.}\n"
+        "  \\caption{Shares}\n"
         "  \\begin{tabular}{lrrrr}\n"
         "  \\toprule\n"
         "  System & Pairs & RBO & Unique & All \\\\\n"
@@ -151,6 +152,7 @@ def test_latex() -> None:
         "  none & 0 & -- & -- & -- \\\\\n"
         "  \\bottomrule\n"
         "  \\end{tabular}\n"
+        "  \\par\\medskip\\parbox{\\linewidth}{\\footnotesize A note.}\n"
         "\\end{table}\n"
     )
 
@@ -160,10 +162,16 @@ def test_a_column_that_is_undefined_throughout_still_stands_flush_right() -> Non
 
 
 def test_latex_prints_a_minus_sign_for_a_negative_number_and_a_hyphen_in_a_name() -> None:
-    found = to_latex(
-        Table("Bias", [Column("Judge"), Column("Mean", 2), Column("Share", 1, percent=True)], [["-x", -0.5, -0.25]])
-    )
-    assert "  -x & $-$0.50 & $-$25.0 \\% \\\\\n" in found
+    columns = [Column("Judge"), Column("Mean", 2), Column("Interval", 1), Column("Share", 1, percent=True)]
+    found = to_latex(Table("Bias", columns, [["-x", -0.5, (-0.7, -0.3), -0.25]]))
+    assert "  -x & $-$0.50 & $-$0.7 to $-$0.3 & $-$25.0 \\% \\\\\n" in found
+
+
+def test_latex_leaves_details_out() -> None:
+    columns = [Column("System"), Column("Seconds", 2, detail=True), Column("nDCG", 2)]
+    found = to_latex(Table("Scores", columns, [["bm25", 1.5, 0.25]]))
+    assert "{lr}" in found
+    assert "  System & nDCG \\\\\n  \\midrule\n  bm25 & 0.25 \\\\\n" in found
 
 
 def test_csv_has_unrounded_numbers_and_leaves_undefined_ones_empty() -> None:
@@ -199,9 +207,9 @@ def test_no_text_commands_the_terminal() -> None:
 
 
 def test_an_interval_is_rounded_for_readers_and_whole_in_csv() -> None:
-    table = Table("T", [Column("95 %", 4)], [[(0.123456, 1.0)], [None]])
+    table = Table("T", [Column("System"), Column("95 %", 4)], [["e5", (0.123456, 1.0)], ["lsa", None]])
     assert "0.1235 to 1.0000" in to_text(table)
-    assert to_csv(table) == '95 %\n0.123456 to 1.0\n""\n'
+    assert to_csv(table) == "System,95 % low,95 % high\ne5,0.123456,1.0\nlsa,,\n"
 
 
 def test_a_probability_is_never_shown_as_none() -> None:

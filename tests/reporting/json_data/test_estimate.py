@@ -72,7 +72,9 @@ def test_what_is_undefined_has_its_reason() -> None:
     assert other["people_only"]["undefined"].keys() == {"mean", "low", "high"}
     assert other["judge_only"]["undefined"].keys() == {"mean"}
     open_one, unknown, tie = data["differences"]
-    assert open_one["undefined"] == {"pairs_needed": "not even all pairs would decide"}
+    assert open_one["undefined"] == {
+        "pairs_needed": "not even all pairs would find a difference of 0.02 with a power of 80 %"
+    }
     assert unknown["undefined"] == dict.fromkeys(
         ("p", "p_adjusted", "pairs_needed"), "people's grades make no difference"
     )

@@ -46,6 +46,7 @@ def test_systems_have_the_figures_of_people_and_judge_alone() -> None:
     table = tables(BOTH)[2]
     assert column(table, "AP")[0] == 0.612
     assert column(table, "97.5 % interval")[0] == (0.612 - 0.04, 0.612 + 0.04)
+    assert column(table, "People's interval")[0] == (0.612 - 0.09, 0.612 + 0.07)
     assert column(table, "People only")[0] == 0.612 - 0.01
     assert column(table, "Judge alone")[0] == 0.612 + 0.1
     assert column(table, "λ")[0] == 0.83
@@ -68,8 +69,16 @@ def test_differences_have_verdicts_and_what_would_decide() -> None:
     table = tables(BOTH)[1]
     assert column(table, "Verdict") == ["tie", "inconclusive", "better", "inconclusive", "better", "better"]
     assert column(table, "Further queries") == [None, 12, None, None, None, None]
-    assert "p by Holm over 6 differences, alpha 0.05)" in table.note
+    assert "(p by Holm over 6 differences, alpha 0.05), a tie within ±0.02, or inconclusive." in table.note
+    assert "Further queries: how many more would find a difference of 0.02 with a power of 80 %" in table.note
     assert "Why" not in [one.heading for one in table.columns]
+
+
+def test_notes_have_few_digits_and_no_tie_within_0() -> None:
+    exact, rough = tables(report(four(delta=0.0)))[1].note, tables(report(four(delta=0.272614)))[1].note
+    assert "alpha 0.05), or inconclusive." in exact
+    assert "a tie within ±0.273," in rough
+    assert "a difference of 0.273 with" in rough
 
 
 def test_reasons_have_a_column() -> None:

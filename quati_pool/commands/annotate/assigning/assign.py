@@ -35,10 +35,10 @@ from quati_pool.text.pluralize import counted
 
 @dataclass(frozen=True, eq=False)
 class AssignReport:
-    """The chosen pairs, and how many of them are new. ``frame_sha`` and ``frame_pairs`` describe the sampling frame,
-    the pool. ``design_id`` is None if nothing was written; ``known`` is the id of an identical existing design.
-    ``people`` counts the new slots by holder, open ones under None. ``queries`` is only filled if whole queries were
-    drawn: by stratum, their number in the pool and of those drawn."""
+    """The chosen pairs, and how many of them are new. ``measure`` is that of pairs for a measure. ``frame_sha`` and
+    ``frame_pairs`` describe the sampling frame, the pool. ``design_id`` is None if nothing was written; ``known`` is
+    the id of an identical existing design. ``people`` counts the new slots by holder, open ones under None. ``queries``
+    is only filled if whole queries were drawn: by stratum, their number in the pool and of those drawn."""
 
     method: str
     seed: int
@@ -54,6 +54,7 @@ class AssignReport:
     dry_run: bool = False
     notes: Sequence[str] = ()
     queries: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    measure: str | None = None
 
     @property
     def added_slots(self) -> int:
@@ -122,6 +123,7 @@ def _create(
         "load": options.load,
         "dry_run": options.dry_run,
         "queries": sampling.queries,
+        "measure": sampling.parameters.get("measure"),
     }
     pairs = [(sampling.query_ids[row], sampling.doc_ids[row]) for row in sample.rows.tolist()]
     selections = [

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from quati_pool.annotation.errors import DesignError
 from quati_pool.annotation.presentation_order import query_places
 from quati_pool.annotation.sampling import (
     Sample,
@@ -43,6 +44,7 @@ from quati_pool.project.inputs import query_strata
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Int
 from quati_pool.registry import nearest
+from quati_pool.stats.sample_sizes import FEWEST_QUERIES
 from quati_pool.store.records import Method
 from quati_pool.text.pluralize import counted
 
@@ -51,8 +53,6 @@ STRATIFIED_BY: tuple[StratifiedBy, ...] = get_args(StratifiedBy)
 _RATE = re.compile(r"(0?\.[0-9]+|1\.0*|[0-9]+(?:\.[0-9]+)?%)\Z")
 # Pairs named in an error message.
 _NAMED = 3
-# Without so many labelled queries no estimate is given.
-_FEWEST_QUERIES = 8
 
 
 class PairSampling:
@@ -125,9 +125,9 @@ class PairSampling:
         self.queries = query_counts(self.query_ids, sample)
         counts = {name: [*both] for name, both in self.queries.items()}
         self.parameters |= {"n": n, "strata": column, "query_counts": counts}
-        if n < min(_FEWEST_QUERIES, len(stratum_of)):
+        if n < min(FEWEST_QUERIES, len(stratum_of)):
             self.notes.append(
-                f"estimates need {_FEWEST_QUERIES} queries that people have graded: ask for more later, with the same "
+                f"estimates need {FEWEST_QUERIES} queries that people have graded: ask for more later, with the same "
                 "seed"
             )
         return sample
@@ -135,7 +135,10 @@ class PairSampling:
     def _query_strata(self, column: str) -> list[str]:
         """The stratum of each pair's query, by a column of the queries' file."""
         values = query_strata(self._session.config, column)
-        missing = sum(not values.get(query_id) for query_id in self._session.pool_view.query_ids)
+        query_ids = self._session.pool_view.query_ids
+        if len(query_ids) > 1 and len({values.get(query_id) for query_id in query_ids}) == len(query_ids):
+            raise DesignError(f"--strata {column}: no two queries share a value; name a column with fewer values")
+        missing = sum(not values.get(query_id) for query_id in query_ids)
         names = stratum_names({column: [values.get(query_id) or None for query_id in self.query_ids]})
         if missing:
             some = counted(missing, f"query has no {column} and forms", f"queries have no {column} and form")

@@ -42,14 +42,19 @@ def interval_width(session: AnnotationSession, pairs: PeoplesPairs) -> IntervalW
         return None
     # Evaluation takes a second to load, and is needed only where somebody drew a sample.
     from quati_pool.commands.estimates.estimate import estimate
+    from quati_pool.commands.estimates.frame_estimator import TooFewQueriesError
     from quati_pool.commands.estimates.settings import EstimateSettings
     from quati_pool.estimation.planning import projected_half_width
+    from quati_pool.stats.sample_sizes import FEWEST_QUERIES
 
+    unit: Unit = "queries" if design.method == "random-queries" else "pairs"
     settings = EstimateSettings(design=design.design_id)
     try:
         report = estimate(session.config.path, settings, store=session.store)
     except QuatiPoolError as error:
-        return _none_yet(session, design, str(error))
+        if unit == "queries" and isinstance(error, TooFewQueriesError):
+            return IntervalWidth(unit, graded=error.queries, missing=FEWEST_QUERIES - error.queries)
+        return IntervalWidth(unit, problem=str(error))
     [found], drawn = report.estimates, report.drawn
     more = _more(drawn)
     return IntervalWidth(
@@ -68,22 +73,6 @@ def _design(session: AnnotationSession, pairs: PeoplesPairs) -> Design | None:
         return None
     answered = answered_designs(session.store, session.config.name)
     return begun_design(drawn[::-1], session.designs, answered, pairs.opinions)
-
-
-def _none_yet(session: AnnotationSession, design: Design, problem: str) -> IntervalWidth:
-    from quati_pool.estimation.query_regression import LEAST
-    from quati_pool.labels.graded_frame import frame_of_design, read_people
-    from quati_pool.labels.qrels import qrels_of
-
-    unit: Unit = "queries" if design.method == "random-queries" else "pairs"
-    try:
-        people = read_people(session.grading, session.grading.panel("majority"))
-        complete = frame_of_design(people, qrels_of([]), design, session.designs).drawn.labelled
-    except QuatiPoolError:
-        return IntervalWidth(unit, problem=problem)
-    if unit == "queries" and complete < LEAST:
-        return IntervalWidth(unit, graded=complete, missing=LEAST - complete)
-    return IntervalWidth(unit, problem=problem)
 
 
 def _more(drawn: Drawn) -> int:

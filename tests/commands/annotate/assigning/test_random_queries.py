@@ -195,6 +195,8 @@ def test_queries_completed_at_any_time_are_the_first_of_the_order(alone: Path) -
          "stratify by a column with fewer values"),
         ({"random_queries": 8, "strata": "topic"},
          "queries.tsv: has no column 'topic' to form strata; its columns are theme"),
+        ({"random_queries": 10, "strata": "query"},
+         "--strata query: no two queries share a value; name a column with fewer values"),
         ({"random": "3", "strata": "theme"}, "--strata stratifies whole queries; ask for --random-queries N"),
         ({"random_queries": 3, "everything": True}, "choose the pairs in exactly one way: "),
         ({"random_queries": 3, "judge": "gold"},

@@ -112,7 +112,7 @@
       both graded (${words.percent(equal / both.length)}); ${name(a)} grades ${words.number(higher)} higher and
       ${" "}${words.number(both.length - equal - higher)} lower. The mean difference is ${words.signed(difference, 2)}
       ${agreement?.kappa != null &&
-      html`; Cohen’s κ is ${words.decimals(agreement.kappa)}${agreement.low != null && ` (95 % interval ${words.interval(agreement.low, agreement.high)})`}`}.
+      html`; Cohen’s κ${agreement.weighted && ", weighted by how the pairs were drawn,"} is ${words.decimals(agreement.kappa)}${agreement.low != null && ` (95 % interval ${words.interval(agreement.low, agreement.high)})`}`}.
     </p>`;
   };
 

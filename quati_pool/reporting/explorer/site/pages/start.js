@@ -173,7 +173,9 @@
       : [
           {
             heading: html`κ with <${Name} text=${model.labelers[model.main].name} />`,
-            title: "Cohen’s κ",
+            title: model.agreement.some((one) => one.weighted)
+              ? "Cohen’s κ, of samples weighted by how their pairs were drawn"
+              : "Cohen’s κ",
             number: true,
             sort: (row) => row.agreement?.kappa,
             cell: (row) => words.decimals(row.agreement?.kappa),
