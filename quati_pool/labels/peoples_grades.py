@@ -34,6 +34,11 @@ class PeoplesGrades:
     answered_by: Mapping[Pair, Sequence[str]] = field(default_factory=dict)
     open: frozenset[Pair] = frozenset()
 
+    @property
+    def names(self) -> list[str]:
+        """Those who answered, sorted."""
+        return sorted({name for names in self.answered_by.values() for name in names})
+
     def awaited(self, people: Mapping[Pair, int]) -> frozenset[Pair]:
         """The pairs whose grade may still change, as fewer people have answered than are to, whose number ``people``
         has. Of pairs whose open slots were withdrawn no further answer is awaited."""

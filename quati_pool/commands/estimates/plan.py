@@ -16,7 +16,14 @@ from quati_pool.commands.estimates.frame_estimator import pair_frame
 from quati_pool.commands.estimates.inputs import chosen_runs, one_state, workspace
 from quati_pool.commands.estimates.plan_settings import CORRELATION, PlanSettings
 from quati_pool.commands.estimates.settings import DEFAULT_MEASURE, EstimateSettings, measures_of, seed_of
-from quati_pool.commands.estimates.sources import chosen_people, grades_of, judged, named_source, warnings_of
+from quati_pool.commands.estimates.sources import (
+    chosen_people,
+    grades_of,
+    judged,
+    named_source,
+    people_in_words,
+    warnings_of,
+)
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.estimation.estimated import compared
 from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame, judge_or_mean
@@ -202,9 +209,9 @@ def _known(
 ) -> _Known:
     gathered, judge = judged(config, settings, files, pool, store, of_files=of_files)
     if of_files:
-        people = None if settings.people is None else named_source(gathered, settings.people)
-        grades = PeoplesGrades((), grades_by_pair(people.qrels) if people else {})
-        return _Known(gathered, graded_pairs(grades, judge.qrels), people.name if people else None, judge)
+        source = None if settings.people is None else named_source(gathered, settings.people)
+        grades = PeoplesGrades((), grades_by_pair(source.qrels) if source else {})
+        return _Known(gathered, graded_pairs(grades, judge.qrels), source.name if source else None, judge)
     assert config is not None
     assert store is not None
     from quati_pool.labels.labelers import Grading
@@ -213,9 +220,9 @@ def _known(
     if settings.people is None and not grading.people():
         pairs = [(one.query_id, one.doc_id) for chunk in grading.pairs() for one in chunk]
         return _Known(gathered, graded_pairs(PeoplesGrades(pairs, {}), judge.qrels), None, judge)
-    labeler, words = chosen_people(grading, settings)
-    pairs_of_pool = graded_pairs(read_people(grading, labeler), judge.qrels)
-    return _Known(gathered, pairs_of_pool, words, judge, tuple(_seconds(grading)))
+    people = read_people(grading, chosen_people(grading, settings))
+    words = settings.people or people_in_words(people.names)
+    return _Known(gathered, graded_pairs(people, judge.qrels), words, judge, tuple(_seconds(grading)))
 
 
 def _seconds(grading: Grading) -> Iterator[float]:

@@ -74,12 +74,11 @@ def graded(
 
     grading = Grading(config, store, pool, revealed=settings.revealed)
     designs = Designs(store, config.name)
-    labeler, _ = chosen_people(grading, settings)
-    people = read_people(grading, labeler)
+    people = read_people(grading, chosen_people(grading, settings))
     design = _design(designs, settings, answered_designs(store, config.name), people)
     aggregation = settings.aggregate if settings.people is None else None
     frame = frame_of_design(people, judge.qrels, design, designs)
-    words = settings.people or _in_words(frame.people_names)
+    words = settings.people or people_in_words(frame.people_names)
     return frame, Sources(gathered, words, aggregation, judge, design.seed)
 
 
@@ -147,20 +146,19 @@ def grades_of(gathered: Gathered) -> list[int]:
     return sorted({*gathered.scale, *(grade for one in gathered.sources for grade in one.qrels.relevance.tolist())})
 
 
-def chosen_people(grading: Grading, settings: EstimateSettings) -> tuple[Labeler, str]:
-    """The labeler whose grades are estimated, and what to call it."""
+def chosen_people(grading: Grading, settings: EstimateSettings) -> Labeler:
+    """The labeler whose grades are estimated."""
     if settings.people is not None:
-        return grading.labeler(settings.people), settings.people
+        return grading.labeler(settings.people)
     panel = grading.panel(settings.aggregate)
-    names = [member.name for member in panel.members]
-    if not names:
+    if not panel.members:
         raise QuatiPoolError(
             "no person has graded anything; draw pairs with quati-pool assign --random-queries N, and have them graded"
         )
-    return panel, _in_words(names)
+    return panel
 
 
-def _in_words(names: Sequence[str]) -> str:
+def people_in_words(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{len(names)} people"
 
 
