@@ -123,6 +123,23 @@ def test_an_undefined_kappa_says_why(cli: Cli, here: Path) -> None:
     assert said == "Cohen's κ of x and y on 2 pairs of 1 query is undefined: both gave every pair the grade 2."
 
 
+def test_people_who_share_no_pair_have_no_kappa_with_each_other(cli: Cli, here: Path) -> None:
+    names = ["ana", "bia", "caio"]
+    labels = [option for name in ["all", *names] for option in ("--labels", f"{name}.qrels")]
+    people = [option for name in names for option in ("--person", name)]
+    write_qrels(here / "all.qrels", {f"q{n}": {"d1": n % 2, "d2": 2} for n in range(3)})
+    for n, name in enumerate(names):
+        write_qrels(here / f"{name}.qrels", {f"q{n}": {"d1": n % 2, "d2": 1}})
+    said = answer(cli, "agree", *labels, *people, "--draws", "0")
+    assert said.startswith(
+        "Cohen's κ of the 3 people with each other is not known, as no two of them graded the same pair. Agreement"
+    )
+    for name in names:
+        write_qrels(here / f"{name}.qrels", {"q0": {"d1": 1, "d2": 1}})
+    said = answer(cli, "agree", *labels, *people, "--draws", "0")
+    assert said.startswith("Cohen's κ of the 3 people with each other is undefined for every two of them. Agreement")
+
+
 def test_a_narrow_terminal_is_kept_and_a_wide_one_is_not_filled(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     for columns, most in ((60, 60), (300, 120)):

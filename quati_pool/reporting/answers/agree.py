@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isnan
 from pathlib import Path
 
 from quati_pool.agreement.pairwise import PairAgreement
@@ -71,6 +72,10 @@ def _with_people(report: AgreeReport) -> Iterator[str]:
     if len(kappas.people) == 2:
         both = wording.names(kappas.people)
         yield f"Cohen's κ of the two people, {both}, is {_kappa(by_pair[frozenset(kappas.people)], level=True)}."
+    elif len(kappas.people) > 2 and isnan(kappas.human_mean):
+        shared = any(pair.n for names, pair in by_pair.items() if names <= {*kappas.people})
+        why = "undefined for every two of them" if shared else "not known, as no two of them graded the same pair"
+        yield f"Cohen's κ of the {len(kappas.people):,} people with each other is {why}."
     elif len(kappas.people) > 2:
         mean = wording.with_interval(kappas.human_mean, None, 2)
         spread = wording.with_interval(kappas.human_std, None, 2)
