@@ -56,7 +56,8 @@ class Estimating(Workspace):
             delta: Systems that differ by less than this for certain are a tie; by default 0.02 of the measure's highest
                 value.
             looks: How often the estimates will be looked at, as planned in advance.
-            design: The number of the design that drew people's pairs; by default the latest random one.
+            design: The number of the design that drew people's pairs; by default the latest random one that people have
+                begun.
             aggregate: The grade of a pair that several people graded; leads' decisions come first.
             revealed: Whether people's second labels, given after seeing a judge's grade, count where there are any.
             scale: All grades of ``labels``; by default those of pool.yaml.
@@ -198,7 +199,7 @@ class Estimating(Workspace):
         systems: Sequence[str] | str = (),
         baseline: str | None = None,
         alpha: float = 0.05,
-        delta: float = 0.02,
+        delta: float | None = None,
         scale: Scale = None,
         pool: str | Path | None = None,
         seed: int | None = None,
@@ -219,7 +220,7 @@ class Estimating(Workspace):
             systems: The systems that are estimated; by default all.
             baseline: A system whose differences to the others are reported; by default those of all pairs are.
             alpha: The level of significance.
-            delta: Systems that differ by less than this for certain are a tie.
+            delta: As in ``estimate``.
             scale: All grades of ``labels``; by default those of pool.yaml.
             pool: Another pool than the workspace's.
             seed: The seed of the draws; by default that of pool.yaml.

@@ -111,7 +111,9 @@ LooksOption = Annotated[
 DesignOption = Annotated[
     int | None,
     typer.Option(
-        "--design", metavar="ID", help="The design of assign that drew the labels; the latest random one by default."
+        "--design",
+        metavar="ID",
+        help="The design of assign that drew the labels; the latest random one that people have begun by default.",
     ),
 ]
 AggregationOption = Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quati_pool.cli.console import show
-from quati_pool.cli.estimate import TargetName
+from quati_pool.cli.estimate import DeltaOption, TargetName
 from quati_pool.cli.label_options import declared, label_files, named_file, names_file
 from quati_pool.cli.options import (
     AlphaOption,
@@ -61,9 +61,6 @@ ReplayTargetsOption = Annotated[
         "--target", help="The mean over the collection's queries, or over all queries like them; both by default."
     ),
 ]
-TieOption = Annotated[
-    float, typer.Option("--delta", min=0, help="Systems that differ by less than this for certain are a tie.")
-]
 SystemsOption = Annotated[
     list[str] | None,
     typer.Option("--system", metavar="SYSTEM", help="A run to estimate (repeatable); all of them by default."),
@@ -114,7 +111,7 @@ def estimate(
     system: SystemsOption = None,
     baseline: ComparedOption = None,
     alpha: AlphaOption = 0.05,
-    delta: TieOption = 0.02,
+    delta: DeltaOption = None,
     seed: SeedOption = None,
     workers: WorkersOption = None,
     column: ColumnOption = None,

@@ -15,6 +15,7 @@ from quati_pool.errors import ConfigError
 Values = npt.NDArray[np.float64]
 
 _NAME = re.compile(r"(nDCG|DCG|P(?:\(rel=([0-9]+)\))?)@([1-9][0-9]*)\Z")
+_TIED = 0.02
 _SERVED = "a sample of pairs serves nDCG, DCG and P with a cutoff"
 
 
@@ -82,3 +83,8 @@ def highest_value(name: str, scale: Sequence[int]) -> float:
     if found is None or found[1] != "DCG":
         return 1.0
     return float(parse_pair_measure(name).discounts.sum()) * max(*scale, 0)
+
+
+def tie_bound(delta: float | None, name: str, scale: Sequence[int]) -> float:
+    """How far tied systems may differ in a measure: ``delta``, by default 0.02 of the measure's highest value."""
+    return _TIED * highest_value(name, scale) if delta is None else delta

@@ -77,6 +77,8 @@ def test_estimates_of_the_completed_queries(finished_estimates: Path) -> None:
         "queries", QUERIES, GRADED, "design 1 (random queries, seed 0)",
     )  # fmt: skip
     assert drawn.covered == drawn.pairs > drawn.labels
+    assert report.aggregation is None
+    assert "under the grades of ana, for these 14 queries" in report.statement(found)
     assert dict(drawn.left_out) == {"not graded in full": 2, "graded ahead of the random order": 0}
     # People's part is what evaluate computes from the same grades, and the judge's what it does from all of them.
     for name, values in (
@@ -99,6 +101,8 @@ def test_the_census_is_what_people_grade_on_average_without_an_interval(config: 
     assert {tag: one.estimate for tag, one in by_tag(report).items()} == pytest.approx(means)
     for one in by_tag(report).values():
         assert (one.low, one.high) == pytest.approx((one.estimate, one.estimate))
+    said = report.statement(report.estimates[0])
+    assert f"{QUERIES} queries ({report.drawn.pairs} pairs), which are all: design 1" in said
 
 
 def test_queries_graded_ahead_of_the_random_order_are_left_out(config: Path) -> None:
@@ -268,6 +272,35 @@ def test_another_judge_or_none(config: Path, tmp_path: Path) -> None:
         estimate(unjudged, EstimateSettings())
 
 
+def test_people_are_no_judge(config: Path) -> None:
+    label(config, "ana", queries=draw(config, 9))
+    label(config, "bia")
+    for people, judge in ((None, "bia"), ("ana", "bia"), (JUDGE, JUDGE)):
+        with pytest.raises(QuatiPoolError, match=rf"^--judge {judge}: people's grades are what is estimated"):
+            estimate(config, EstimateSettings(people=people, judge=judge))
+
+
+def test_a_judge_that_graded_what_was_drawn_and_little_else_is_refused(config: Path, cli: Cli) -> None:
+    order = draw(config, 9)
+    label(config, "ana", queries=order)
+    blocks = {block[0].query_id: block for block in read_pool(config.parent / "pool.jsonl.gz")}
+    qrels, others = config.with_name("some.qrels"), sorted(blocks.keys() - order)
+    for graded, refused in ((2, True), (3, False)):
+        rows = [(one.query_id, one.doc_id) for query_id in order + others[:graded] for one in blocks[query_id]]
+        qrels.write_text("".join(f"{q} 0 {d} {relevance((q, d))}\n" for q, d in rows), encoding="utf-8")
+        found = cli("estimate", "-c", str(config), "--judge", f"some={qrels}")
+        assert (found.status == 1) == refused
+        assert ("some graded the drawn queries, and no pair of 3 of the 5 others" in found.err) == refused
+
+
+def test_the_remedy_where_nobody_graded_depends_on_what_was_drawn(config: Path) -> None:
+    with pytest.raises(QuatiPoolError, match=r"^no person has graded anything; draw pairs with .* and have them grad"):
+        estimate(config, EstimateSettings())
+    draw(config, 9)
+    with pytest.raises(QuatiPoolError, match=r"^no person has graded anything; have them graded with quati-pool annot"):
+        estimate(config, EstimateSettings())
+
+
 def test_the_command_prints_the_answer_and_writes_the_files(finished_estimates: Path, cli: Cli, tmp_path: Path) -> None:
     found = cli("estimate", "-c", str(finished_estimates / "pool.yaml"), "-o", str(tmp_path / "out"))
     assert (found.status, len(found.out.splitlines()) <= 40) == (0, True)
@@ -333,6 +366,15 @@ def test_of_an_unfinished_design_of_pairs_the_finished_queries_are_a_sample(conf
     assert (report.drawn.unit, report.drawn.labelled, found.unit) == ("pairs", 10, "queries")
     assert "cover the sampling of queries and pairs only" in report.statement(found)
     assert all(one.needed is None or one.needed <= QUERIES - 10 for one in found.differences)
+
+
+def test_what_the_intervals_of_pairs_cover(config: Path) -> None:
+    assign(config, AssignOptions(pairs_for="DCG@5", expect=150))
+    grade(config, queries=QUERIES)
+    report = estimate(config, EstimateSettings(measures=["DCG@5"], targets=("these-queries", "queries-like-these")))
+    these, like_these = (report.statement(one) for one in report.estimates)
+    assert "cover the sampling of pairs only" in these
+    assert "cover the sampling of queries and pairs only" in like_these
 
 
 def test_grades_given_after_a_judges_are_said(config: Path) -> None:

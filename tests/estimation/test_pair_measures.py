@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import dcg_score
 
 from quati_pool.errors import ConfigError
-from quati_pool.estimation.pair_measures import PairMeasure, parse_pair_measure
+from quati_pool.estimation.pair_measures import PairMeasure, parse_pair_measure, tie_bound
 
 NAMES = ["nDCG@10", "DCG@5", "P@10", "P(rel=2)@3"]
 
@@ -67,3 +67,10 @@ def test_the_ideal_of_a_fraction_lies_on_the_line_between_whole_counts(count: fl
 def test_other_measures_are_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="draw --random-queries for it"):
         parse_pair_measure(name)
+
+
+def test_ties_are_within_two_percent_of_the_highest_value() -> None:
+    # DCG@2 of two documents with grade 3: 3 + 3 / log2(3).
+    assert tie_bound(None, "DCG@2", [0, 1, 2, 3]) == pytest.approx(0.02 * (3 + 3 / np.log2(3)))
+    assert tie_bound(None, "nDCG@2", [0, 3]) == 0.02
+    assert tie_bound(0.1, "DCG@2", [0, 3]) == 0.1

@@ -217,6 +217,12 @@ def test_simultaneous_intervals_are_those_of_estimate(target: Target, baseline: 
     assert found.simultaneous_coverage == pytest.approx(held / draws, abs=room + 1e-12)
 
 
+def test_rounding_errors_are_no_errors_of_simultaneous_intervals() -> None:
+    found = of(done(census(judge="perfect"), draws=40), "queries")
+    assert (found.systems.half_width < 1e-12).all()
+    assert found.simultaneous_coverage == 1
+
+
 def test_simultaneous_intervals_are_computed_in_the_first_draws_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quati_pool.estimation.replay.results.SIMULTANEOUS_DRAWS", 4)
     few, more = done(census(), draws=4, alpha=0.3), done(census(), draws=30, alpha=0.3)

@@ -15,7 +15,7 @@ from quati_pool.commands.estimates.settings import EstimateSettings
 from quati_pool.commands.evaluate import Settings
 from quati_pool.commands.report import State, opened
 from quati_pool.project.events import Listener
-from quati_pool.reporting.answers.findings import without_majority
+from quati_pool.reporting.answers.findings import sampled, without_majority
 from quati_pool.reporting.formats.document import Paragraph, plain
 from quati_pool.reporting.formats.tables import Column
 from quati_pool.reporting.page import report
@@ -94,6 +94,9 @@ def test_while_too_few_queries_are_graded_one_line_says_so(tmp_path: Path) -> No
     assert isinstance(line, Paragraph)
     assert str(line.text).startswith(f"{PARTLY}design 1 (random queries, seed 0): 3 queries ")
     assert estimates.appendix(state) == []
+    [doubt] = sampled(state)
+    assert str(doubt).startswith("The leaderboard takes all pairs that people did not grade as not relevant")
+    assert list(sampled(before)) == []
     report(config, Listener(), Settings(draws=20, labeler=JUDGE))
     text = (tmp_path / "workspace" / "reports" / "report.md").read_text(encoding="utf-8").replace("\\", "")
     assert text.count(PARTLY) == 1

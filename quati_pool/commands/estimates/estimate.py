@@ -63,8 +63,10 @@ class EstimateReport:
             if drawn.unit == "queries"
             else f"{counted(drawn.labels, 'pair', 'pairs')} of {counted(drawn.labelled, 'query', 'queries')}"
         )
+        sample += " drawn at random" if drawn.unit == "pairs" or drawn.labelled < drawn.queries else ", which are all"
         seen = " (grades count that were given after seeing a judge's)" if self.revealed else ""
-        what = drawn.unit if drawn.unit == estimate.unit else f"{estimate.unit} and {drawn.unit}"
+        sampled = {drawn.unit, estimate.unit, *(["queries"] if estimate.target == "queries-like-these" else [])}
+        what = " and ".join(sorted(sampled, reverse=True))
         version = f" (version {self.judge_version[:12]})" if self.judge_version else ""
         several = (
             "" if self.aggregation is None else f" ({self.aggregation} of a pair's grades, leads' decisions first)"
@@ -72,7 +74,7 @@ class EstimateReport:
         return (
             f"Estimate of {estimate.measure} under the grades of {self.people}{several}{seen}, "
             f"for {self.population(estimate)}, "
-            f"within this pool; {sample} drawn at random: {drawn.design}; "
+            f"within this pool; {sample}: {drawn.design}; "
             f"the {estimate.level} intervals cover the sampling of {what} "
             "only, not disagreement among assessors, unjudged documents or systems outside the pool; "
             f"{counted(len(estimate.differences), 'comparison', 'comparisons')}, Holm; "

@@ -11,7 +11,7 @@ from quati_pool.commands.estimates.settings import EstimateSettings
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.estimation.pair_estimates import PairEstimator, PairMeans, folds
 from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame, judge_or_mean
-from quati_pool.estimation.pair_measures import PairMeasure, highest_value, parse_pair_measure
+from quati_pool.estimation.pair_measures import PairMeasure, parse_pair_measure, tie_bound
 from quati_pool.estimation.pair_refusals import LEAST_BY_CHANCE, ideal_is_unsure, too_few
 from quati_pool.estimation.query_regression import QuerySample
 from quati_pool.estimation.results import Estimate, Target
@@ -29,8 +29,6 @@ from quati_pool.text.pluralize import counted, first_of
 
 MOST_NOT_JUDGED = 0.05
 """The share of pairs that people could not judge, above which estimates also show what these pairs could change."""
-DELTA = 0.02
-"""Systems that differ by less than this share of the measure's highest value count as tied."""
 _TOP = 10
 """The ranks in which documents outside the pool are counted, where a measure has no cutoff."""
 
@@ -61,11 +59,11 @@ class FrameEstimator:
             raise ConfigError(f"--baseline {settings.baseline}: no such run; {hint}")
 
     def _choices(self, measure: str) -> Choices:
-        settings, delta = self._settings, self._settings.delta
+        settings = self._settings
         return Choices(
             baseline=settings.baseline,
             alpha=settings.alpha,
-            delta=DELTA * highest_value(measure, self._scale) if delta is None else delta,
+            delta=tie_bound(settings.delta, measure, self._scale),
             looks=settings.looks,
             seed=self._seed,
         )

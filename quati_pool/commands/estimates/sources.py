@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from quati_pool.commands.estimates.settings import EstimateSettings
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.estimation.pair_frame import NO_GRADE
 from quati_pool.labels.base import PRECEDENCE
 from quati_pool.labels.frame_of_design import frame_of_design
 from quati_pool.labels.frame_of_files import frame_of_files
@@ -65,6 +68,7 @@ def graded(
     if of_files:
         source = named_source(gathered, str(settings.people))
         frame = frame_of_files(source, judge.qrels, settings.sampled)
+        _refuse_judge_of_the_sample(frame, judge.name)
         return frame, Sources(gathered, source.name, None, judge, None)
     assert config is not None
     assert store is not None
@@ -74,11 +78,16 @@ def graded(
 
     grading = Grading(config, store, pool, revealed=settings.revealed)
     designs = Designs(store, config.name)
+    if settings.people is None and not grading.people():
+        begun = any(one.is_random for one in designs.all())
+        draw = "" if begun else "draw pairs with quati-pool assign --random-queries N, and "
+        raise QuatiPoolError(f"no person has graded anything; {draw}have them graded with quati-pool annotate")
     people = read_people(grading, chosen_people(grading, settings))
     design = _design(designs, settings, answered_designs(store, config.name), people)
-    aggregation = settings.aggregate if settings.people is None else None
     frame = frame_of_design(people, judge.qrels, design, designs)
+    _refuse_judge_of_the_sample(frame, judge.name)
     words = settings.people or people_in_words(frame.people_names)
+    aggregation = settings.aggregate if settings.people is None and len(frame.people_names) > 1 else None
     return frame, Sources(gathered, words, aggregation, judge, design.seed)
 
 
@@ -102,6 +111,20 @@ def judged(
     return gathered, chosen_judge(gathered, settings)
 
 
+def _refuse_judge_of_the_sample(frame: GradedFrame, name: str) -> None:
+    """Raises QuatiPoolError if the judge graded the drawn queries, and nothing of most others: what it graded must not
+    depend on what was drawn."""
+    if frame.queries is None:
+        return
+    graded = np.bincount(frame.query[frame.judge != NO_GRADE], minlength=len(frame.query_ids)) > 0
+    drawn, others = graded[frame.queries.drawn], np.delete(graded, frame.queries.drawn)
+    if drawn.all() and others.sum() < 0.5 * len(others):
+        raise QuatiPoolError(
+            f"{name} graded the drawn queries, and no pair of {int((~others).sum()):,} of the {len(others):,} others, "
+            "for which an estimate needs its grades; have it grade the whole pool, or name another judge"
+        )
+
+
 def _refuse_options_of_designs(settings: EstimateSettings) -> None:
     given = {
         "--design": settings.design is not None,
@@ -116,7 +139,12 @@ def _refuse_options_of_designs(settings: EstimateSettings) -> None:
 def chosen_judge(gathered: Gathered, settings: EstimateSettings) -> LabelSource:
     """The judge that was named, or the one with most grades, language models first; else a label file."""
     if settings.judge is not None:
-        return named_source(gathered, settings.judge)
+        named = named_source(gathered, settings.judge)
+        if named.grader == "people" or named.name == settings.people:
+            raise ConfigError(
+                f"--judge {named.name}: people's grades are what is estimated; name a judge that graded the whole pool"
+            )
+        return named
     others = [one for one in gathered.sources if one.grader != "people" and one.name != settings.people]
     if not others:
         raise QuatiPoolError(
@@ -150,12 +178,7 @@ def chosen_people(grading: Grading, settings: EstimateSettings) -> Labeler:
     """The labeler whose grades are estimated."""
     if settings.people is not None:
         return grading.labeler(settings.people)
-    panel = grading.panel(settings.aggregate)
-    if not panel.members:
-        raise QuatiPoolError(
-            "no person has graded anything; draw pairs with quati-pool assign --random-queries N, and have them graded"
-        )
-    return panel
+    return grading.panel(settings.aggregate)
 
 
 def people_in_words(names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from quati_pool.commands.estimates.settings import DEFAULT_MEASURE, check_decisi
 from quati_pool.commands.estimates.sources import named_source
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.estimation.pair_frame import NO_GRADE
-from quati_pool.estimation.pair_measures import served_by_pairs
+from quati_pool.estimation.pair_measures import served_by_pairs, tie_bound
 from quati_pool.estimation.replay.census import Census
 from quati_pool.estimation.replay.results import Replay, ReplayPlan
 from quati_pool.estimation.replay.running import replay
@@ -40,7 +40,8 @@ class ReplaySettings:
 
     ``people`` and ``judge`` are names of labelers or of label files. ``queries``: how many are drawn whole; ``pairs``:
     how many are expected to be drawn as pairs, None for as many as the queries have on average. ``systems``: the
-    run_tags of those that are estimated, all if empty. ``workers``: processes, None for one per core.
+    run_tags of those that are estimated, all if empty. ``delta`` is as in ``EstimateSettings``. ``workers``: processes,
+    None for one per core.
     """
 
     people: str
@@ -53,7 +54,7 @@ class ReplaySettings:
     systems: Sequence[str] = ()
     baseline: str | None = None
     alpha: float = 0.05
-    delta: float = 0.02
+    delta: float | None = None
     seed: int | None = None
     workers: int | None = None
 
@@ -117,7 +118,7 @@ def replay_estimate(
     grades, lacking = _judges_grades(people, judge)
     joined = JudgedRuns(run_set.answering(people.qrels), people.qrels)
     graded = census(joined, grades, _scale(gathered, people), measure)
-    plan = _plan(settings, graded, [run.run_tag for run in joined.runs], config or home)
+    plan = _plan(settings, graded, measure, [run.run_tag for run in joined.runs], config or home)
     with LocalEngine(settings.workers) as engine, listener.stage("replay estimate"):
         found = replay(
             graded, plan, engine, lambda done: listener.progress("replay estimate", done, plan.draws, unit="draws")
@@ -214,7 +215,9 @@ def _scale(gathered: Gathered, people: LabelSource) -> list[int]:
     return sorted(grades | set(gathered.scale if gathered.declared else ()))
 
 
-def _plan(settings: ReplaySettings, census: Census, run_tags: Sequence[str], config: PoolConfig | None) -> ReplayPlan:
+def _plan(
+    settings: ReplaySettings, census: Census, measure: str, run_tags: Sequence[str], config: PoolConfig | None
+) -> ReplayPlan:
     queries, pairs = len(census.people), len(census.frame)
     if not FEWEST_QUERIES <= settings.queries <= queries:
         raise QuatiPoolError(
@@ -232,7 +235,7 @@ def _plan(settings: ReplaySettings, census: Census, run_tags: Sequence[str], con
         targets=tuple(settings.targets),
         baseline=None if settings.baseline is None else run_tags.index(settings.baseline),
         alpha=settings.alpha,
-        delta=settings.delta,
+        delta=tie_bound(settings.delta, measure, census.scale),
     )
 
 

@@ -34,8 +34,9 @@ class SimultaneousIntervals:
         """Whether the intervals of all ``tested`` differences contain the ``truth``, shape (comparisons,) each. The
         ``differences`` are those of the estimates of ``systems``."""
         error, errors = differences.standard_error, np.abs(differences.estimate - truth)
+        errors[errors <= _ROUNDING] = 0.0
         varying = tested & (error > 0)
-        if (errors[tested & ~varying] > _ROUNDING).any():
+        if errors[tested & ~varying].any():
             return False
         largest = (errors[varying] / error[varying]).max(initial=0.0)
         return not largest or self._exceeded(systems, largest, varying, error[varying] ** 2)

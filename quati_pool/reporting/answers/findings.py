@@ -72,6 +72,16 @@ def left_out(state: State) -> Iterator[Words]:
         yield f"The grades of {wording.name(name)} cannot be read: {beginning(problem, _REASON)}"
 
 
+def sampled(state: State) -> Iterator[Words]:
+    """A leaderboard under people's grades of a sample, in place of estimates."""
+    condition = _first(state)
+    if "estimates" in state.missing and condition is not None and condition.source.grader == "people":
+        yield (
+            "The leaderboard takes all pairs that people did not grade as not relevant, although they graded a sample; "
+            "estimates are not possible yet."
+        )
+
+
 def lead(state: State) -> Iterator[Words]:
     """The system nearest to the best one that does not differ significantly from it."""
     condition = _first(state)
@@ -351,6 +361,7 @@ def _labeler(name: str) -> Link:
 CHECKS: tuple[tuple[str, Callable[[State], Iterator[Words]]], ...] = (
     ("who graded", graders),
     ("who graded", left_out),
+    ("who graded", sampled),
     ("the lead of the best system", lead),
     ("the order of systems under each labeler", orders),
     ("agreement", kappas),

@@ -90,7 +90,7 @@ def _decided(report: ReplayReport, found: _ByMethod) -> Iterator[str]:
     wrong = [wording.share(one.decisions.wrong_order_draws) for one in designs]
     yield (
         f"Decided of the {systems * (systems - 1) // 2:,} pairs of systems (Holm, alpha {plan.alpha:g}; ties within "
-        f"±{plan.delta:g}): {listed(shares)}. In {listed(wrong)} of the draws, some order is wrong."
+        f"±{plan.delta:.3g}): {listed(shares)}. In {listed(wrong)} of the draws, some order is wrong."
     )
 
 

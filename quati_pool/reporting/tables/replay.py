@@ -178,7 +178,7 @@ def _decisions(report: ReplayReport) -> Table:
     ]
     note = (
         f"Shares of the {systems * (systems - 1) // 2:,} pairs of systems, Holm-adjusted over all of them (alpha "
-        f"{plan.alpha:g}; ties within ±{plan.delta:g}). Draws with a wrong order: in which a system is found better "
+        f"{plan.alpha:g}; ties within ±{plan.delta:.3g}). Draws with a wrong order: in which a system is found better "
         "than one that it is not better than; wrong orders: their share of all orders found; draws with a wrong tie: "
         "in which systems that differ by more are found to tie."
     )
