@@ -89,11 +89,13 @@ def _below_0(read: LabelFile) -> OffScale | None:
     if place is None:
         return None
     grade = read.relevance[place]
-    return OffScale(
-        read.lines[place],
-        f"the grade {grade} is below 0",
-        f"where it marks pairs that were not judged, give --grade {grade}=none, else the whole scale with --scale",
-    )
+    remedy = f"where it marks pairs that were not judged, give --grade {grade}=none, else the whole scale with --scale"
+    if read.inclusion is not None:
+        remedy = (
+            "leave out the rows of pairs that were not drawn; where it marks drawn pairs that could not be judged, "
+            f"give --grade {grade}=none"
+        )
+    return OffScale(read.lines[place], f"the grade {grade} is below 0", remedy)
 
 
 def kind_of(settings: LabelFileConfig, read: LabelFile) -> LabelerKind:

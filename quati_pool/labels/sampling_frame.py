@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -22,6 +22,10 @@ ONLY_STRATUM = "all"
 """The name of the only stratum of a frame without strata."""
 AHEAD = "graded ahead of the random order"
 """Why a query is left out."""
+_NEARLY_WHOLE = 0.9
+"""The share of a query's pairs above which it was probably to be graded as a whole."""
+_BY_CHANCE = 1e-9
+"""A file less probable than this was not drawn in the way that is said."""
 
 
 def graded_pairs(people: PeoplesGrades, judge: Qrels) -> GradedPairs:
@@ -51,29 +55,76 @@ class SamplingFrame:
         self._waiting = awaited_pairs | ((self.people == NO_GRADE) & ~self.not_judged)
         self._answered_by = people.answered_by
 
-    def refuse_whole_queries(self, name: str) -> None:
-        """Raises QuatiPoolError if people graded some queries in full and others not at all."""
-        graded = np.bincount(self.query[self.people != NO_GRADE], minlength=len(self._query_ids))
-        whole, untouched = graded == np.bincount(self.query), graded == 0
-        if whole.any() and untouched.any() and (whole | untouched).all():
+    def among(self, pairs: Container[Pair]) -> Flags:
+        """Which pairs of the frame are among ``pairs``, shape (pairs,)."""
+        return np.array([pair in pairs for pair in self.pairs], dtype=np.bool_)
+
+    def are_mostly_whole(self, chosen: Flags) -> bool:
+        """Whether most queries of the ``chosen`` pairs have nearly all of theirs chosen."""
+        counts, sizes = self._counts(chosen)
+        touched = counts > 0
+        return bool(np.median((counts / sizes)[touched]) > _NEARLY_WHOLE) if touched.any() else False
+
+    def refuse_whole_queries(self, name: str, chosen: Flags) -> None:
+        """Raises QuatiPoolError if all pairs of some queries were ``chosen`` and none of the others, but for frames of
+        so small queries that pairs drawn at random may look so."""
+        counts, sizes = self._counts(chosen)
+        whole, untouched = counts == sizes, counts == 0
+        if not (whole.any() and untouched.any() and (whole | untouched).all()):
+            return
+        rate = counts.sum() / sizes.sum()
+        if np.logaddexp(sizes * np.log(rate), sizes * np.log1p(-rate)).sum() < np.log(_BY_CHANCE):
             raise QuatiPoolError(
                 f"{name} has all pairs of {counted(int(whole.sum()), 'query', 'queries')} and none of the others, so "
                 "that queries were chosen, not pairs; give --sampled queries"
             )
 
+    def refuse_unequal_shares(self, name: str, chosen: Flags) -> None:
+        """Raises QuatiPoolError if the shares of the queries' pairs that were ``chosen`` differ by more than pairs
+        drawn with equal probabilities would by chance."""
+        # Imported here, as designs of whole queries do not need scipy, whose import takes time and memory.
+        from scipy.special import chdtrc
+
+        counts, sizes = self._counts(chosen)
+        rate = counts.sum() / sizes.sum()
+        if len(sizes) < 2 or not 0 < rate < 1:
+            return
+        variance = sizes * rate * (1 - rate)
+        # The sum of squares is compared with the scaled χ² of the mean and variance that it has, which follow from the
+        # second and fourth moments of the binomial distribution. Squares in units of their own variance would give most
+        # weight to queries of a single pair.
+        squares, mean = ((counts - sizes * rate) ** 2).sum(), variance.sum()
+        spread = (2 * variance**2 + variance * (1 - 6 * rate * (1 - rate))).sum()
+        if chdtrc(2 * mean**2 / spread, 2 * mean * squares / spread) < _BY_CHANCE:
+            shares = counts / sizes
+            raise QuatiPoolError(
+                f"{name} has from {100 * shares.min():.0f} to {100 * shares.max():.0f} % of a query's pairs, and "
+                "pairs drawn with equal probabilities do not differ so much by chance; if queries were drawn, give "
+                "--sampled queries and all pairs of each, else prels with the probability of each pair"
+            )
+
+    def _counts(self, chosen: Flags) -> tuple[Int, Int]:
+        """The number of ``chosen`` pairs of each query, and of all its pairs."""
+        return np.bincount(self.query[chosen], minlength=len(self._query_ids)), np.bincount(self.query)
+
     def of_listed_queries(self, name: str) -> GradedFrame:
-        """The frame of a file whose queries were drawn at random: all that it has grades of."""
-        graded = np.unique(self.query[self.people != NO_GRADE])
-        lacking = np.bincount(self.query[self.people == NO_GRADE], minlength=len(self._query_ids))[graded]
+        """The frame of a file whose queries were drawn at random: all that it has answers of."""
+        answered = ~self._waiting
+        graded = np.unique(self.query[answered])
+        lacking = np.bincount(self.query[~answered], minlength=len(self._query_ids))[graded]
         if lacking.any():
             first = int(np.argmax(lacking > 0))
             size = int((self.query == graded[first]).sum())
             others = int((lacking > 0).sum()) - 1
             some = f", and {counted(others, 'other lacks', 'others lack')} some" if others else ""
+            remedy = (
+                "have them graded, or leave the query out"
+                if self.are_mostly_whole(answered)
+                else "have them graded, leave the query out, or give --sampled pairs"
+            )
             raise QuatiPoolError(
                 f"query {self._query_ids[graded[first]]!r} has no grade by {name} for {lacking[first]:,} of its "
-                f"{size:,} pairs{some}; a measure needs the whole query: have them graded, leave the query out, or "
-                "give --sampled pairs"
+                f"{size:,} pairs{some}; a measure needs the whole query: {remedy}"
             )
         order = [self._query_ids[query] for query in graded.tolist()]
         return self.of_queries(order, dict.fromkeys(self._query_ids, ONLY_STRATUM), f"the queries of {name}")
@@ -111,7 +162,7 @@ class SamplingFrame:
     ) -> GradedFrame:
         """Drawn pairs, each with its stratum and probability, graded in this ``order`` of queries; ``sizes`` counts the
         pairs of each stratum."""
-        selected = np.array([pair in drawn for pair in self.pairs], dtype=np.bool_)
+        selected = self.among(drawn)
         if not selected.any():
             raise QuatiPoolError(f"{words}: no pair was drawn; estimates need people's grades of drawn pairs")
         complete, left_out, waiting = self._complete(order, selected)

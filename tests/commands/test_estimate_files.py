@@ -79,6 +79,12 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path, people, tmp_path / "runs.txt", tmp_path / "judge.qrels")
 
 
+def prels_of(files: Files, pairs: Iterable[tuple[str, str]], share: float) -> Path:
+    path = files.folder / "people.prels"
+    path.write_text("".join(f"{' '.join(pair)} {files.people[pair]} 1 {share}\n" for pair in pairs))
+    return path
+
+
 def queries(n: int) -> list[str]:
     return [f"q{query:02}" for query in range(n)]
 
@@ -284,6 +290,118 @@ class TestPairs:
         with pytest.raises(QuatiPoolError, match="no pair was drawn"):
             files.estimate(path, sampled=None)
 
+    def test_most_listed_pairs_without_a_grade_were_not_drawn(self, files: Files) -> None:
+        drawn = set(list(files.people)[::3])
+        path = files.folder / "people.prels"
+        rows = (f"{' '.join(pair)} {files.people[pair] if pair in drawn else -1} 1 0.34\n" for pair in files.people)
+        path.write_text("".join(rows))
+        with pytest.raises(QuatiPoolError, match=r"no grade for 333 of the 500 pairs.*leave out the rows of pairs"):
+            files.estimate(path, sampled=None, names={"-1": None})
+
     def test_prels_are_no_whole_queries(self, files: Files) -> None:
         with pytest.raises(QuatiPoolError, match=r"people is a sample of pairs.*leave out --sampled"):
             files.estimate(self.drawn(files, 0.5))
+
+    def test_a_rate_may_differ_from_the_share_of_queries_by_chance(self, files: Files) -> None:
+        generator = np.random.default_rng(2)
+        for share in (0.3, 0.6, 0.95):
+            for _ in range(10):
+                drawn = [pair for pair in files.people if generator.random() < share]
+                path = files.write(queries(QUERIES), without=files.people.keys() - set(drawn))
+                assert files.estimate(path, sampled="pairs", measures=["DCG@10"]).drawn.labels == len(drawn)
+                prels = prels_of(files, drawn, share)
+                assert files.estimate(prels, sampled=None, measures=["DCG@10"]).drawn.labels == len(drawn)
+
+    @pytest.mark.parametrize("share", [0.5, 1])
+    def test_whole_queries_in_prels_are_no_sample_of_pairs(self, files: Files, share: float) -> None:
+        path = prels_of(files, [pair for pair in files.people if pair[0] in queries(10)], share)
+        with pytest.raises(QuatiPoolError, match=r"all pairs of 10 queries and none of the others.*--sampled queries"):
+            files.estimate(path, sampled=None)
+
+    @pytest.mark.parametrize("share", [0.5, 1])
+    def test_nearly_whole_queries_are_no_sample_of_pairs(self, files: Files, share: float) -> None:
+        gone = ("q03", "d5")
+        whole = files.write(queries(10), without=[gone])
+        with pytest.raises(QuatiPoolError, match=r"have them graded, or leave the query out$"):
+            files.estimate(whole)
+        with pytest.raises(QuatiPoolError, match=r"from 0 to 100 % of a query's pairs.*give --sampled queries and all"):
+            files.estimate(whole, sampled="pairs")
+        path = prels_of(files, [pair for pair in files.people if pair[0] in queries(10) and pair != gone], share)
+        with pytest.raises(QuatiPoolError, match="--sampled queries" if share < 1 else "stand for 249 "):
+            files.estimate(path, sampled=None)
+
+    def test_some_pairs_are_asked_for_as_pairs(self, files: Files) -> None:
+        path = files.write(queries(QUERIES), without=list(files.people)[::2])
+        with pytest.raises(QuatiPoolError, match=r"leave the query out, or give --sampled pairs$"):
+            files.estimate(path)
+
+    @pytest.mark.parametrize(("first", "share", "sum_of"), [(None, 1, 300), (60, 0.6, 100)])
+    def test_probabilities_that_do_not_go_with_the_frame(
+        self, files: Files, first: int | None, share: float, sum_of: int
+    ) -> None:
+        drawn = [pair for at, pair in enumerate(files.people) if at % 5 < 3][:first]
+        path = prels_of(files, drawn, share)
+        with pytest.raises(
+            QuatiPoolError,
+            match=rf"^the {len(drawn)} drawn pairs of people stand for {sum_of} .*, and the judge or people graded 500 "
+            "pairs; list all drawn pairs with the probabilities",
+        ):
+            files.estimate(path, sampled=None)
+
+    def test_pairs_of_a_certain_draw_are_known(self, files: Files) -> None:
+        # Half of the pairs have a probability of 1, so that those drawn of the others stand for the other half alone.
+        certain, others = list(files.people)[::2], list(files.people)[1::8]
+        path = prels_of(files, certain, 1)
+        with pytest.raises(QuatiPoolError, match="stand for 250 "):
+            files.estimate(path, sampled=None)
+        rows = path.read_text() + "".join(f"{' '.join(pair)} {files.people[pair]} 1 0.25\n" for pair in others)
+        path.write_text(rows)
+        assert files.estimate(path, sampled=None, measures=["DCG@10"]).drawn.labels == len(certain) + len(others)
+        path.write_text(rows.replace("0.25", "0.7"))
+        with pytest.raises(QuatiPoolError, match="stand for 340 "):
+            files.estimate(path, sampled=None)
+
+
+class TestWholeQueriesOfPrels:
+    def test_are_those_of_qrels(self, files: Files) -> None:
+        pairs = [pair for pair in files.people if pair[0] in queries(10)]
+        found = files.estimate(prels_of(files, pairs, 0.5))
+        expected = files.estimate(files.write(queries(10)))
+        assert found.drawn == expected.drawn
+        assert found.estimates == expected.estimates
+
+    def test_without_pairs_that_were_not_drawn(self, files: Files) -> None:
+        path = prels_of(files, [pair for pair in files.people if pair[0] in queries(10)], 0.5)
+        expected = files.estimate(path)
+        judged = [pair for pair in files.people if pair[0] == "q15"]
+        path.write_text(path.read_text() + "".join(f"{' '.join(pair)} 3 1 0\n" for pair in judged))
+        found = files.estimate(path)
+        assert (found.drawn, found.estimates) == (expected.drawn, expected.estimates)
+
+    def test_with_a_pair_that_could_not_be_judged(self, files: Files) -> None:
+        path = prels_of(files, [pair for pair in files.people if pair[0] in queries(10)], 0.5)
+        first, *rows = path.read_text().splitlines(keepends=True)
+        query_id, doc_id, *_ = first.split()
+        path.write_text("".join([f"{query_id} {doc_id} -1 1 0.5\n", *rows]))
+        report = files.estimate(path, names={"-1": None})
+        assert (report.drawn.labelled, report.drawn.labels, report.drawn.not_judged) == (10, 10 * DOCS - 1, 1)
+
+    def test_of_a_probability_that_does_not_go_with_the_frame(self, files: Files) -> None:
+        path = prels_of(files, [pair for pair in files.people if pair[0] in queries(10)], 1)
+        with pytest.raises(QuatiPoolError, match=r"people has 10 of the 20 queries .* the probability 1 of each"):
+            files.estimate(path)
+
+    def test_of_several_probabilities(self, files: Files) -> None:
+        path = prels_of(files, [pair for pair in files.people if pair[0] in queries(10)], 0.5)
+        path.write_text(path.read_text().replace("0.5", "0.25", 3 * DOCS))
+        with pytest.raises(QuatiPoolError, match=r"the probabilities of people differ \(from 0.25 to 0.5\)"):
+            files.estimate(path)
+
+    def test_of_strata(self, files: Files) -> None:
+        path = files.folder / "people.xinfap"
+        rows = ((*pair, grade if pair[0] in queries(10) else -1) for pair, grade in files.people.items())
+        path.write_text("".join(f"{query_id} 0 {doc_id} 1 {grade}\n" for query_id, doc_id, grade in rows))
+        with pytest.raises(QuatiPoolError, match=r"all pairs of 10 queries and none of the others.*--sampled queries"):
+            files.estimate(path, sampled=None)
+        found = files.estimate(path)
+        assert found.estimates == files.estimate(files.write(queries(10))).estimates
