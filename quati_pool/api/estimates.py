@@ -52,8 +52,8 @@ class Estimates(SavedResult):
         """The systems, best first: measure, target, run_tag (str), estimate with the ends of its interval, low and
         high, and standard_error; people_only, people_only_low and people_only_high, the same from people's grades
         without the judge's; judge_only, the mean under the judge's grades, which is no estimate of people's;
-        effective_queries; lambda, and own_lambda of the system alone; lowest and highest, the estimates if all pairs
-        that people could not judge had the lowest or the highest grade (float64, NaN where undefined)."""
+        effective_queries; lambda, and own_lambda of the system alone; lowest and highest, the estimate if the pairs
+        that people could not judge had the worst or the best grades for the system (float64, NaN where undefined)."""
         figures = (
             "estimate", "low", "high", "standard_error", "people_only", "people_only_low", "people_only_high",
             "judge_only", "effective_queries", "lambda", "own_lambda", "lowest", "highest",
@@ -75,8 +75,8 @@ class Estimates(SavedResult):
         """Each two systems, or each system and the baseline (b): measure, target, a, b (str), estimate of a minus b
         with its simultaneous interval, low and high, p, p_adjusted by Holm (float64, NaN where undefined), verdict
         about a (str: better, worse, tie, inconclusive), needed (Int64: how many further queries or pairs, as drawn,
-        would decide; missing where none are needed or not even all would do), reason (str, empty where there is
-        none)."""
+        would find a difference of delta; missing where none are needed, not even all would do, or there is a reason),
+        reason (str, why a difference is not tested; empty where there is none)."""
         figures = dict.fromkeys(("estimate", "low", "high", "p", "p_adjusted"), "float64")
         rows: list[list[Any]] = [
             [

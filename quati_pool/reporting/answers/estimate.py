@@ -9,24 +9,29 @@ from pathlib import Path
 from quati_pool.commands.estimates.estimate import EstimateReport
 from quati_pool.estimation.results import Difference, Estimate, SystemEstimate, Unit, Verdict
 from quati_pool.reporting.answers import wording
-from quati_pool.reporting.formats.answers import Answer
+from quati_pool.reporting.formats.answers import PIPE, Answer
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.saved_files import report_folder
 from quati_pool.reporting.tables.estimate import (
+    BOUNDS,
     PEOPLES_INTERVAL,
     POWER,
     ends,
     interval,
     judge_alone,
+    known,
+    left,
     margin,
     people_only,
     significance,
     smallest,
     wider_than_peoples,
 )
+from quati_pool.text.display_width import wrapped_lines
 from quati_pool.text.pluralize import counted, listed
 
-_OTHERS = 3
+# The most further estimates that sentences name, and the most lines of sentences that are printed.
+_OTHERS, _LINES = 3, 15
 _DECIMALS = 3
 _EQUAL = 1e-12
 _FLIPPED: dict[Verdict, Verdict] = {
@@ -37,6 +42,7 @@ _RELATIONS: dict[Verdict, str] = {"better": "better than", "tie": "tied with", "
 _COUNTED: dict[Verdict, str] = {"better": "better", "worse": "worse", "tie": "tied", "inconclusive": "open"}
 _DECIDED = (("is decided", "are decided"), ("is a tie", "are ties"), ("is open", "are open"))
 _UNITS: dict[Unit, tuple[str, str]] = {"queries": ("query", "queries"), "pairs": ("pair", "pairs")}
+_KNOWN = "known without error"
 # A mean that is less than this off is not: it would be shown as 0.000.
 _LEAST_SHOWN = 0.0005
 
@@ -45,33 +51,37 @@ def answer(report: EstimateReport, output: Path | None = None) -> Answer:
     """``output`` is the folder that the command was asked to write to, if any."""
     first = report.estimates[0]
     folder = report_folder(report.config, output)
-    sentences = [
-        leader(report, first),
-        *_decided(report, first),
-        *_alone(report, first),
-        *_further(report),
-        *_doubts(report),
-    ]
+    sentences, doubts = [leader(report, first), *_decided(report, first), *_alone(report, first)], [*_doubts(report)]
+    sentences += [*_further(report, _LINES - _lines([*sentences, *doubts])), *doubts]
     rest = f"{report.statement(first)}\n{wording.files(folder, 'estimate')}"
     return Answer(sentences, board(report, first), rest)
 
 
 def leader(report: EstimateReport, estimate: Estimate) -> str:
     """The best system with its interval, and which of the others it is better than."""
-    best, *others = estimate.systems
-    under = f"{estimate.measure} under the grades of {report.people} for {report.population(estimate)}"
-    around = Column("", _DECIMALS).show((best.low, best.high))
-    value = f"{wording.number(best.estimate, _DECIMALS)} ({interval(estimate)} {around})"
-    if not others:
-        return f"{wording.name(best.run_tag)} has an estimated {under} of {value}."
-    equal = [one.run_tag for one in estimate.systems if abs(one.estimate - best.estimate) < _EQUAL]
-    has = "has" if len(equal) == 1 else "have"
-    said = f"{wording.names(equal)} {has} the highest {under}: {value}"
+    said = _best(report, estimate, f" under the grades of {report.people}")
+    equal = _first_ones(estimate)
     found = _against(equal, estimate.differences)
     if not found or estimate.baseline is not None:
         return f"{said}."
     doubt = "" if any(verdict == "better" for verdict, _ in found) else "No clear winner: "
     return f"{doubt}{said}; {_relations(report, estimate, found, 'it is' if len(equal) == 1 else 'they are')}."
+
+
+def _best(report: EstimateReport, estimate: Estimate, under: str = "") -> str:
+    """``lsa has the highest AP for these 24 queries: 0.848 (95 % interval …)``."""
+    best, equal = estimate.systems[0], _first_ones(estimate)
+    around = f"{interval(estimate)} {Column('', _DECIMALS).show((best.low, best.high))}"
+    value = f"{wording.number(best.estimate, _DECIMALS)} ({_KNOWN if known(report, estimate) else around})"
+    what = f"{estimate.measure}{under} for {report.population(estimate)}"
+    if len(estimate.systems) == 1:
+        return f"{wording.name(best.run_tag)} has an estimated {what} of {value}"
+    return f"{wording.names(equal)} {'has' if len(equal) == 1 else 'have'} the highest {what}: {value}"
+
+
+def _first_ones(estimate: Estimate) -> list[str]:
+    """The systems with the highest estimate."""
+    return [one.run_tag for one in estimate.systems if abs(one.estimate - estimate.systems[0].estimate) < _EQUAL]
 
 
 def _against(run_tags: Sequence[str], differences: Sequence[Difference]) -> list[tuple[Verdict, list[Difference]]]:
@@ -110,38 +120,40 @@ def _relations(
 
 def _needed(report: EstimateReport, estimate: Estimate, unsure: Sequence[Difference]) -> str:
     """How many further labels the open differences need, as far as any number would do."""
-    few = sum(one.reason is not None for one in unsure)
-    if few == len(unsure):
+    tested = [one for one in unsure if one.reason is None]
+    few = len(unsure) - len(tested)
+    if not tested:
         return f"{'they differ' if few > 1 else 'it differs'} in too few queries to be tested"
-    if few:
-        rest = _needed(report, estimate, [one for one in unsure if one.reason is None])
-        return f"{counted(few, 'differs', 'differ')} in too few queries to be tested; for the rest {rest}"
+    untested = f"{counted(few, 'differs', 'differ')} in too few queries to be tested; " if few else ""
+    needed = [one.needed for one in tested if one.needed is not None]
+    missed = len(tested) - len(needed)
+    rest = "for the rest " if few and not (needed and missed) else ""
+    return f"{untested}{rest}{_further_ones(report, estimate, needed, missed, 'the others' if few else 'them')}"
+
+
+def _further_ones(report: EstimateReport, estimate: Estimate, needed: Sequence[int], missed: int, them: str) -> str:
+    """What finds differences that need ``needed`` further queries or pairs, and ``missed`` ones that no number would
+    find; ``them`` names both."""
+    remaining, drawn = left(report, estimate), report.drawn
+    whole = f"{drawn.queries if estimate.unit == 'queries' else drawn.pairs:,}"
     wanted = f"would find {smallest(estimate)} {POWER}"
-    all_of_them = f"not even all {_number(report, estimate):,}"
-    needed = [one.needed for one in unsure if one.needed is not None]
+    if not needed and remaining <= 0:
+        unknown = ", and people could not judge some pairs" if drawn.not_judged else ""
+        return f"no {_UNITS[estimate.unit][0]} is left to grade{unknown}"
     if not needed:
-        return f"{all_of_them} {estimate.unit} {wanted}"
-    if max(needed) == _left(report, estimate) and estimate.target == "these-queries":
+        return f"not even all {whole} {estimate.unit} {wanted}"
+    known_then = estimate.target == "these-queries" and drawn.unit == estimate.unit and not drawn.not_judged
+    if known_then and not missed and max(needed) == remaining:
         return f"{_rest(report, estimate)} would decide"
     more = counted(max(needed), *(f"more {unit}" for unit in _UNITS[estimate.unit]))
-    if len(needed) == len(unsure):
+    if not missed:
         return f"{more} {wanted}"
-    return f"{more} {wanted} for {len(needed):,} of them; for the rest {all_of_them} would"
-
-
-def _number(report: EstimateReport, estimate: Estimate) -> int:
-    return report.drawn.queries if estimate.unit == "queries" else report.drawn.pairs
-
-
-def _left(report: EstimateReport, estimate: Estimate) -> int:
-    """How many queries or pairs people have not graded."""
-    graded = report.drawn.labelled if estimate.unit == "queries" else report.drawn.labels
-    return _number(report, estimate) - graded
+    return f"{more} {wanted} for {len(needed):,} of {them}; for the rest not even all {whole} would"
 
 
 def _rest(report: EstimateReport, estimate: Estimate) -> str:
-    left, (one, many) = _left(report, estimate), _UNITS[estimate.unit]
-    return f"the remaining {one}" if left == 1 else f"all {left:,} remaining {many}"
+    number, (one, many) = left(report, estimate), _UNITS[estimate.unit]
+    return f"the remaining {one}" if number == 1 else f"all {number:,} remaining {many}"
 
 
 def _decided(report: EstimateReport, estimate: Estimate) -> Iterator[str]:
@@ -151,6 +163,8 @@ def _decided(report: EstimateReport, estimate: Estimate) -> Iterator[str]:
     unsure = [one for one in found if one.verdict == "inconclusive"]
     needed = f": {_needed(report, estimate, unsure)}" if unsure else ""
     tested = f"(Holm, {significance(estimate)}{f'; ties {margin(estimate)}' if estimate.delta else ''})"
+    if known(report, estimate):
+        tested = f"({_KNOWN}, as people graded all pairs)"
     if estimate.baseline is not None and found:
         parts = _parts((f"is {word}", f"are {word}", counts[verdict]) for verdict, word in _COUNTED.items())
         said = f"of {len(found):,} systems, {listed(parts)}"
@@ -184,12 +198,22 @@ def _alone(report: EstimateReport, estimate: Estimate) -> Iterator[str]:
         )
 
 
-def _further(report: EstimateReport) -> Iterator[str]:
-    """The best systems by further measures, and for the other target."""
+def _further(report: EstimateReport, room: int) -> list[str]:
+    """The best systems by further measures, and for the other target, in at most ``room`` lines."""
     others = report.estimates[1:]
-    yield from (leader(report, one) for one in others[:_OTHERS])
-    if len(others) > _OTHERS:
-        yield f"{counted(len(others) - _OTHERS, 'more estimate is', 'more estimates are')} in the tables."
+    for number in range(min(len(others), _OTHERS), -1, -1):
+        said = [f"{_best(report, one)}." for one in others[:number]]
+        if len(others) > number:
+            more = len(others) - number
+            said.append(f"{counted(more, 'more estimate is', 'more estimates are')} in the tables.")
+        if _lines(said) <= room:
+            break
+    return said
+
+
+def _lines(sentences: Sequence[str]) -> int:
+    """How many lines sentences have in a pipe."""
+    return sum(len(wrapped_lines(one, PIPE)) for one in sentences)
 
 
 def _doubts(report: EstimateReport) -> Iterator[str]:
@@ -199,9 +223,12 @@ def _doubts(report: EstimateReport) -> Iterator[str]:
     if left_out:
         yield f"Drawn but not counted: {listed(left_out)}."
     if drawn.not_judged:
-        bounded = any(system.bounds for one in report.estimates for system in one.systems)
-        far = "; the tables show how far they could change the estimates" if bounded else ""
-        yield f"People could not judge {counted(drawn.not_judged, 'pair', 'pairs')}{far}."
+        clearly = drawn.not_judged - drawn.tied
+        said = [f"People could not judge {counted(clearly, 'pair', 'pairs')}"] if clearly else []
+        said += [drawn.without_majority] if drawn.without_majority else []
+        if any(system.bounds for one in report.estimates for system in one.systems):
+            said.append(BOUNDS)
+        yield f"{'. '.join(said)}."
     if drawn.covered < drawn.pairs:
         missing = counted(drawn.pairs - drawn.covered, "pair, which counts", "pairs, which count")
         yield f"{wording.name(report.judge)} has not graded {missing} with the mean grade of the query."
@@ -214,6 +241,8 @@ def board(report: EstimateReport, estimate: Estimate) -> Table:
         Column(estimate.measure, _DECIMALS),
         Column(interval(estimate), _DECIMALS),
         Column(f"vs {'baseline' if estimate.baseline else 'first'}"),
+        Column("Lowest", _DECIMALS),
+        Column("Highest", _DECIMALS),
         Column("People only", _DECIMALS),
         Column("Judge alone", _DECIMALS),
         Column(PEOPLES_INTERVAL, _DECIMALS),
@@ -238,6 +267,7 @@ def _row(one: SystemEstimate, verdict: Verdict | None) -> list[Cell]:
         one.estimate,
         (one.low, one.high),
         verdict,
+        *(one.bounds or (None, None)),
         one.people_only.estimate,
         one.judge_only,
         ends(one.people_only),

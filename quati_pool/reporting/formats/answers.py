@@ -111,4 +111,7 @@ def _fitting(table: Table, kept: Sequence[int], natural: Sequence[int], width: i
 
 
 def _at_most(lines: list[str], most: int) -> list[str]:
-    return lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1][:-2]} …"]
+    if len(lines) <= most:
+        return lines
+    last = lines[most - 1]
+    return [*lines[: most - 1], f"{last.rpartition(' ')[0] or last[:-2]} …"]

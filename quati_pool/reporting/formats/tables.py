@@ -53,7 +53,8 @@ class Table:
     """Rows under headings, with a title and a note on how to read the table.
 
     The last ``totals`` rows sum up the others. ``links`` has, by the position of a column, where its cells lead in a
-    report, row by row; an empty address is no link, and the last rows may have none.
+    report, row by row; an empty address is no link, and the last rows may have none. ``latex_note`` is the note in
+    LaTeX where that is another, without what explains columns of details.
     """
 
     title: str
@@ -62,6 +63,7 @@ class Table:
     note: str = ""
     totals: int = 0
     links: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    latex_note: str | None = None
 
     def shown(self) -> list[list[str]]:
         """All cells as text."""
@@ -118,7 +120,8 @@ def to_latex(table: Table) -> str:
         map(cell, compress(row, kept), compress(shown, kept))
         for row, shown in zip(table.rows, table.shown(), strict=True)
     ]
-    note = [rf"  \par\medskip\parbox{{\linewidth}}{{\footnotesize {latex.escape(table.note)}}}"] if table.note else []
+    said = table.note if table.latex_note is None else table.latex_note
+    note = [rf"  \par\medskip\parbox{{\linewidth}}{{\footnotesize {latex.escape(said)}}}"] if said else []
     lines = [
         r"\begin{table}",
         r"  \centering",

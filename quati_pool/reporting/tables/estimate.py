@@ -16,6 +16,7 @@ TARGETS: dict[Target, str] = {"these-queries": "these queries", "queries-like-th
 SHOWN_DIFFERENCES = 30
 PEOPLES_INTERVAL = "People's interval"
 POWER = "with a power of 80 %"
+BOUNDS = "Lowest and Highest: the estimate if these pairs had the worst or the best grades for the system"
 # Intervals that are wider by a smaller share count as equally wide.
 _WIDER = 0.01
 
@@ -64,13 +65,12 @@ def systems_table(report: EstimateReport, estimate: Estimate) -> Table:
         judge_alone(report),
         "Effective queries: how many people alone would have to grade for as narrow an interval.",
     ]
+    details = []
     if any(one.judge_weight is not None for one in estimate.systems):
         columns += [Column("λ", 3), Column("Own λ", 3, detail=True)]
         rows = [[*row, one.judge_weight, one.own_weight] for row, one in zip(rows, estimate.systems, strict=True)]
-        notes.append(
-            "λ: how much of the judge's differences between queries is taken over, pooled over systems; own: of the "
-            "system alone."
-        )
+        notes.append("λ: how much of the judge's differences between queries is taken over, pooled over systems.")
+        details.append("Own λ: that of the system alone.")
     if any(one.bounds for one in estimate.systems):
         columns += [Column("Lowest", 4), Column("Highest", 4)]
         rows = [[*row, *(one.bounds or (None, None))] for row, one in zip(rows, estimate.systems, strict=True)]
@@ -78,8 +78,9 @@ def systems_table(report: EstimateReport, estimate: Estimate) -> Table:
             "Lowest and highest: the estimate if the pairs that people could not judge had the worst or the best "
             "grades for the system."
         )
-    notes += [*wider_than_peoples(estimate), *estimate.warnings]
-    return Table(_title("Estimates of", report, estimate), columns, rows, " ".join(notes))
+    notes += [*wider_than_peoples(estimate), *(f"{one.removesuffix('.')}." for one in estimate.warnings)]
+    title = _title("Estimates of", report, estimate)
+    return Table(title, columns, rows, " ".join([*notes, *details]), latex_note=" ".join(notes))
 
 
 def people_only(report: EstimateReport, estimate: Estimate) -> str:
@@ -137,27 +138,55 @@ def differences_table(report: EstimateReport, estimate: Estimate, limit: int | N
     if any(one.reason for one in found[:limit]):
         columns.append(Column("Why", prose=True))
         rows = [[*row, one.reason or ""] for row, one in zip(rows, found, strict=False)]
-    return Table(_title("Differences in", report, estimate), columns, rows, _verdicts(report, estimate, limit))
+    title, notes = _title("Differences in", report, estimate), _verdicts(report, estimate)
+    details = [_further(report, estimate, found[:limit])] if any(_is_open(one) for one in found[:limit]) else []
+    first = [] if limit is None or len(found) <= limit else [f"The first {limit:,}; the files hold all."]
+    return Table(title, columns, rows, " ".join([*notes, *details, *first]), latex_note=" ".join([*notes, *first]))
 
 
-def _verdicts(report: EstimateReport, estimate: Estimate, limit: int | None) -> str:
+def _verdicts(report: EstimateReport, estimate: Estimate) -> list[str]:
     number = len(estimate.differences)
     family = counted(number, "difference", "differences")
+    statement, first = report.statement(estimate), "The verdict is about the first of two systems:"
+    if known(report, estimate):
+        return [statement, f"{first} people graded all pairs, so that the sign of a difference is known without error."]
     notes = [
-        report.statement(estimate),
-        "The verdict is about the first of two systems: better or worse "
-        f"(p by Holm over {family}, {significance(estimate)}){_tie(estimate)} or inconclusive.",
+        statement,
+        f"{first} better or worse (p by Holm over {family}, {significance(estimate)}){_tie(estimate)} or inconclusive.",
     ]
     if number > 1:
         notes.append(f"Simultaneous intervals hold for all {family} at once (max-t).")
-    if any(one.verdict == "inconclusive" for one in estimate.differences):
-        notes.append(
-            f"Further {estimate.unit}: how many more would find {smallest(estimate)} {POWER}; a dash for an "
-            "inconclusive one: not even all would."
-        )
-    if limit is not None and number > limit:
-        notes.append(f"The first {limit:,}; the files hold all.")
-    return " ".join(notes)
+    return notes
+
+
+def _further(report: EstimateReport, estimate: Estimate, found: Sequence[Difference]) -> str:
+    """The note on how many further queries or pairs the inconclusive ones need."""
+    column = f"Further {estimate.unit}"
+    if left(report, estimate) <= 0:
+        return f"{column}: none is left."
+    reasons = []
+    if any(_is_open(one) and one.needed is None and one.reason is None for one in found):
+        reasons.append("not even all would")
+    if any(_is_open(one) and one.reason is not None for one in found):
+        reasons.append("too few queries differ for a test (Why)")
+    dash = f"; a dash for an inconclusive one: {', or '.join(reasons)}" if reasons else ""
+    return f"{column}: how many more would find {smallest(estimate)} {POWER}{dash}."
+
+
+def _is_open(one: Difference) -> bool:
+    return one.verdict == "inconclusive"
+
+
+def left(report: EstimateReport, estimate: Estimate) -> int:
+    """How many queries or pairs, as ``estimate`` counts them, people have not graded."""
+    drawn = report.drawn
+    return drawn.queries - drawn.labelled if estimate.unit == "queries" else drawn.pairs - drawn.labels
+
+
+def known(report: EstimateReport, estimate: Estimate) -> bool:
+    """Whether people graded all pairs, so that the estimates and their differences have no error."""
+    exact = not any(one.standard_error for one in estimate.systems)
+    return exact and estimate.target == "these-queries" and report.drawn.labels == report.drawn.pairs
 
 
 def _tie(estimate: Estimate) -> str:
@@ -197,7 +226,8 @@ def _drawn(report: EstimateReport) -> Table:
         "Pairs": drawn.pairs,
         "Pairs that people graded": drawn.labels,
         "Pairs that the judge graded": drawn.covered,
-        "Pairs that people could not judge": drawn.not_judged,
+        "Pairs that people could not judge": drawn.not_judged - drawn.tied,
+        **({"Pairs without a majority": drawn.tied} if drawn.tied else {}),
         **{f"Left out: queries {reason}": count for reason, count in drawn.left_out.items() if count},
     }
     note = f"Drawn at random: {drawn.unit}. People: {report.people}. Judge: {_judge(report)}."

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from quati_pool.estimation.results import Figure, Verdict
-from quati_pool.reporting.answers.estimate import answer, board, leader
+from quati_pool.reporting.answers.estimate import answer, board
 from quati_pool.reporting.formats.answers import LINES, answer_text
 from quati_pool.text.display_width import columns
 from tests.reporting.estimate_reports import PAIRS, QUERIES, Report, estimate, four, report, system
+
+OPEN: tuple[Verdict, None] = ("inconclusive", None)
+CENSUS = replace(QUERIES, labelled=53, labels=10_828)
 
 
 def two(verdict: Verdict, needed: int | None = None) -> Report:
@@ -142,6 +146,54 @@ def test_all_that_are_left_would_decide_for_these_queries_alone() -> None:
     assert sentences(one_left)[0].endswith(" is open: the remaining query would decide.")
 
 
+def test_those_that_too_few_queries_show_and_no_number_would_find_are_named_apart() -> None:
+    systems = [system(name, value) for name, value in {"a": 0.6, "b": 0.55, "c": 0.5, "d": 0.4}.items()]
+    verdicts: dict[tuple[str, str], tuple[Verdict, int | None]] = {
+        ("a", "b"): OPEN, ("a", "c"): OPEN, ("a", "d"): ("inconclusive", 38),
+    }  # fmt: skip
+    made = estimate(systems, verdicts)
+    few, *rest = made.differences
+    made = replace(made, differences=(replace(few, reason="few differ"), *rest))
+    said = sentences(report(made))
+    wanted = "would find a difference of 0.02 with a power of 80 %"
+    counts = (
+        f"1 differs in too few queries to be tested; 38 more queries {wanted} for 1 of the others; for the rest not"
+    )
+    assert f" is open: {counts} even all 53 would." in said[0]
+    assert f" are open: {counts} even all 53 would (Holm" in said[1]
+    without = replace(made, differences=(few, *rest[1:]))
+    assert (
+        f": 38 more queries {wanted} for 1 of them; for the rest not even all 53 would" in sentences(report(without))[0]
+    )
+
+
+def test_further_queries_do_not_decide_everything_where_pairs_of_them_were_drawn_or_not_judged() -> None:
+    made = two("inconclusive", 38)
+    half = replace(made, drawn=replace(PAIRS, labelled=15))
+    for one in (half, replace(made, drawn=replace(QUERIES, not_judged=3))):
+        assert "is open: 38 more queries would find a difference of 0.02" in sentences(one)[0]
+
+
+def test_nothing_is_left_to_grade() -> None:
+    like_these = replace(two("inconclusive").estimates[0], target="queries-like-these")
+    assert sentences(report(like_these, drawn=CENSUS))[0].endswith(" is open: no query is left to grade.")
+
+
+def test_what_is_known_without_error_is_not_tested() -> None:
+    systems = [system(name, value, standard_error=0.0) for name, value in {"a": 0.6, "b": 0.6, "c": 0.5}.items()]
+    made = estimate(systems, {("a", "b"): ("tie", None)})
+    first, all_pairs, _ = sentences(report(made, drawn=CENSUS))
+    assert first == (
+        "a and b have the highest nDCG@10 under the grades of nist for these 53 queries: 0.600 (known without error); "
+        "they are better than the other."
+    )
+    assert all_pairs == (
+        "Of all 3 differences between systems, 2 are decided and 1 is a tie (known without error, as people graded all "
+        "pairs)."
+    )
+    assert "(Holm, alpha 0.05; ties within ±0.02)" in sentences(report(made))[1]
+
+
 def test_no_tie_is_promised_where_delta_is_0() -> None:
     unsure: dict[tuple[str, str], tuple[Verdict, int | None]] = {("a", "b"): ("inconclusive", None)}
     systems = [system(name, value) for name, value in {"a": 0.6, "b": 0.55, "c": 0.5}.items()]
@@ -164,10 +216,27 @@ def test_systems_that_the_judge_widens_are_named() -> None:
 
 def test_further_measures_and_targets_follow() -> None:
     further = [four("queries-like-these"), *(four(measure=name) for name in ("AP", "P@10", "RR", "R@100"))]
-    made = report(four(), *further)
-    said = sentences(made)
-    assert [leader(made, one) for one in further[:3]] == said[3:6]
-    assert said[6] == "2 more estimates are in the tables."
+    assert sentences(report(four(), *further))[3:] == [
+        "e5 has the highest nDCG@10 for queries like these 53: 0.612 (95 % interval 0.572 to 0.652).",
+        "e5 has the highest AP for these 53 queries: 0.612 (95 % interval 0.572 to 0.652).",
+        "e5 has the highest P@10 for these 53 queries: 0.612 (95 % interval 0.572 to 0.652).",
+        "2 more estimates are in the tables.",
+    ]
+    alone = [estimate([system("e5", 0.6)], measure=name) for name in ("nDCG@10", "AP")]
+    assert sentences(report(*alone))[-1] == (
+        "e5 has an estimated AP for these 53 queries of 0.600 (95 % interval 0.560 to 0.640)."
+    )
+
+
+def test_no_sentence_is_cut_for_further_estimates() -> None:
+    systems = [system(f"a-system-with-a-very-long-name-{n}", 0.6) for n in range(4)]
+    few = estimate([*systems[:3], system("bm25", 0.5)], {("a-system-with-a-very-long-name-0", "bm25"): OPEN})
+    drawn = replace(QUERIES, not_judged=7, tied=3, covered=10_800, left_out={"not graded in full": 3})
+    said = answer_text(answer(report(few, *(replace(few, measure=name) for name in ("AP", "RR")), drawn=drawn)))
+    sentences_alone, *_ = said.split("\n\n")
+    assert "…" not in re.sub(r"\S…\S", "", sentences_alone)
+    assert "2 more estimates are in the tables." in said
+    assert "with the mean grade of the query." in " ".join(sentences_alone.split())
 
 
 def test_what_was_drawn_and_does_not_count_is_said() -> None:
@@ -178,9 +247,20 @@ def test_what_was_drawn_and_does_not_count_is_said() -> None:
         "llm has not graded 28 pairs, which count with the mean grade of the query.",
     ]
     bounded = report(estimate([system("e5", 0.6, bounds=(0.5, 0.7))]), drawn=drawn)
-    assert "People could not judge 7 pairs; the tables show how far they could change the estimates." in sentences(
-        bounded
+    assert sentences(bounded)[-2] == (
+        "People could not judge 7 pairs. Lowest and Highest: the estimate if these pairs had the worst or the best "
+        "grades for the system."
     )
+    table = board(bounded, bounded.estimates[0])
+    headings = [column.heading for column in table.columns]
+    assert [table.rows[0][headings.index(heading)] for heading in ("Lowest", "Highest")] == [0.5, 0.7]
+
+
+def test_pairs_without_a_majority_are_counted_by_themselves() -> None:
+    tied = "22 pairs have no majority, and count like pairs that could not be judged."
+    both = sentences(report(four(), drawn=replace(QUERIES, not_judged=30, tied=22)))
+    assert both[-1] == f"People could not judge 8 pairs. {tied}"
+    assert sentences(report(four(), drawn=replace(QUERIES, not_judged=22, tied=22)))[-1] == tied
 
 
 def test_the_statement_stands_whole_before_where_the_rest_is(tmp_path: Path) -> None:

@@ -55,3 +55,8 @@ def test_a_name_too_long_for_its_column_loses_its_middle() -> None:
     whole = fitted(table, 80, 5)
     assert whole.rows == table.rows
     assert whole.note == ""
+
+
+def test_what_is_too_long_loses_whole_words() -> None:
+    *_, last = answer_text(Answer(["word " * 400])).split("\n\n")[0].splitlines()
+    assert set(last.split()) == {"word", "…"}

@@ -10,6 +10,7 @@ from quati_pool.reporting.formats.tables import Table, latex_file
 from quati_pool.reporting.tables.estimate import differences_csv, systems_csv, tables
 from tests.reporting.estimate_reports import PAIRS, QUERIES, difference, estimate, four, report, system
 
+CENSUS = replace(QUERIES, labelled=53, labels=10_828)
 BOTH = report(four(), four("queries-like-these", measure="AP", looks=2, warnings=("λ is 0",)))
 
 
@@ -51,7 +52,7 @@ def test_systems_have_the_figures_of_people_and_judge_alone() -> None:
     assert column(table, "Judge alone")[0] == 0.612 + 0.1
     assert column(table, "λ")[0] == 0.83
     assert "Judge alone: under the grades of llm, which is no estimate of people's." in table.note
-    assert table.note.endswith("λ is 0")
+    assert " λ is 0. " in table.note
     assert "Lowest" not in [one.heading for one in table.columns]
 
 
@@ -72,6 +73,39 @@ def test_differences_have_verdicts_and_what_would_decide() -> None:
     assert "(p by Holm over 6 differences, alpha 0.05), a tie within ±0.02, or inconclusive." in table.note
     assert "Further queries: how many more would find a difference of 0.02 with a power of 80 %" in table.note
     assert "Why" not in [one.heading for one in table.columns]
+
+
+def test_a_dash_is_explained_as_far_as_there_are_any() -> None:
+    a, b, c, d = (system(name, 0.5) for name in "abcd")
+    few = difference(a, b, "inconclusive", reason="few differ")
+    found, missed = difference(a, c, "inconclusive", 3), difference(a, d, "inconclusive")
+    noted = "Further queries: how many more would find a difference of 0.02 with a power of 80 %"
+    dash = "; a dash for an inconclusive one:"
+    too_few = "too few queries differ for a test (Why)"
+    for differences, expected in {
+        (found,): f"{noted}.",
+        (found, missed): f"{noted}{dash} not even all would.",
+        (few, found): f"{noted}{dash} {too_few}.",
+        (few, missed): f"{noted}{dash} not even all would, or {too_few}.",
+    }.items():
+        assert tables(report(estimate([a, b, c, d], differences=differences)))[1].note.endswith(expected)
+    like_these = estimate([a, b, c, d], differences=(few, missed), target="queries-like-these")
+    assert tables(report(like_these, drawn=CENSUS))[1].note.endswith(" Further queries: none is left.")
+
+
+def test_what_is_known_without_error_is_not_tested() -> None:
+    systems = [system(name, value, standard_error=0.0) for name, value in {"a": 0.6, "b": 0.5}.items()]
+    note = tables(report(estimate(systems), drawn=CENSUS))[1].note
+    assert note.endswith("people graded all pairs, so that the sign of a difference is known without error.")
+    assert not any(word in note for word in ("Holm over", "±", "inconclusive"))
+
+
+def test_latex_explains_no_column_that_it_leaves_out() -> None:
+    made = tables(BOTH)
+    latex = latex_file(made)
+    assert "Own λ: that of the system alone." in made[0].note
+    assert not any(said in latex for said in ("Own", "of the system alone", "Further queries", "a dash"))
+    assert r"$\lambda$: how much" in latex
 
 
 def test_notes_have_few_digits_and_no_tie_within_0() -> None:
@@ -106,8 +140,15 @@ def test_what_was_drawn_counts_what_is_left_out() -> None:
     table = tables(report(four(), drawn=drawn, judge_version="8c1f"))[-1]
     counts = {row[0]: row[1] for row in table.rows}
     assert counts["Pairs that people could not judge"] == 7
+    assert "Pairs without a majority" not in counts
     assert counts["Left out: queries not graded in full"] == 3
     assert table.note == "Drawn at random: queries. People: nist. Judge: llm, version 8c1f."
+
+
+def test_pairs_without_a_majority_are_counted_by_themselves() -> None:
+    table = tables(report(four(), drawn=replace(QUERIES, not_judged=30, tied=22)))[-1]
+    counts = {row[0]: row[1] for row in table.rows}
+    assert (counts["Pairs that people could not judge"], counts["Pairs without a majority"]) == (8, 22)
 
 
 def test_csv_has_a_row_for_each_measure_target_and_system_or_difference() -> None:
