@@ -16,7 +16,7 @@ UNSURE_IDEAL = 0.1
 """The ``ideal_error`` above which nDCG is not estimated from pairs: its bias then is no longer small against its
 interval. On TREC DL 2021 the bias of nDCG@10 is −0.006 where it is 0.06 (1,500 pairs), −0.013 at 0.09 (1,050), and
 −0.026 at 0.16 (738), where intervals contain the truth in only 92 % of the samples."""
-PLANNED_IDEAL = 0.07
+PLANNED_IDEAL = 0.08
 """The expected ``ideal_error`` of samples of which hardly one exceeds ``UNSURE_IDEAL``."""
 
 Refusal = Literal["few-pairs", "unsure-ideal"]

@@ -22,6 +22,7 @@ from quati_pool.estimation.results import SystemEstimate
 from quati_pool.files.pools import read_pool
 from quati_pool.files.runs import read_run
 from quati_pool.project.events import Listener
+from quati_pool.reporting.answers.estimate import answer
 from quati_pool.store.records import ADJUDICATED
 from tests.cli.conftest import Cli, cli
 from tests.commands.annotate.people_at_work import collection, pairs
@@ -103,6 +104,22 @@ def test_the_census_is_what_people_grade_on_average_without_an_interval(config: 
         assert (one.low, one.high) == pytest.approx((one.estimate, one.estimate))
     said = report.statement(report.estimates[0])
     assert f"{QUERIES} queries ({report.drawn.pairs} pairs), which are all: design 1" in said
+    assert "; sampling leaves no error; disagreement among assessors, " in said
+    assert "; 6 comparisons; 1 look; " in said
+
+
+def test_a_census_with_a_pair_that_nobody_could_judge_decides_nothing_and_says_why(config: Path) -> None:
+    draw(config, QUERIES)
+    refused: list[Pair] = []
+
+    def once(pair: Pair) -> int | None:
+        refused.append(pair)
+        return None if len(refused) == 1 else relevance(pair)
+
+    grade(config, queries=QUERIES, relevance_of=once)
+    report = estimate(config, EstimateSettings())
+    assert {one.verdict for one in report.estimates[0].differences} == {"inconclusive"}
+    assert "no query is left to grade, and people could not judge some pairs" in answer(report).sentences[0]
 
 
 def test_queries_graded_ahead_of_the_random_order_are_left_out(config: Path) -> None:

@@ -63,10 +63,8 @@ class EstimateReport:
             if drawn.unit == "queries"
             else f"{counted(drawn.labels, 'pair', 'pairs')} of {counted(drawn.labelled, 'query', 'queries')}"
         )
-        sample += " drawn at random" if drawn.unit == "pairs" or drawn.labelled < drawn.queries else ", which are all"
+        sample += ", which are all" if self._census else " drawn at random"
         seen = " (grades count that were given after seeing a judge's)" if self.revealed else ""
-        sampled = {drawn.unit, estimate.unit, *(["queries"] if estimate.target == "queries-like-these" else [])}
-        what = " and ".join(sorted(sampled, reverse=True))
         version = f" (version {self.judge_version[:12]})" if self.judge_version else ""
         several = (
             "" if self.aggregation is None else f" ({self.aggregation} of a pair's grades, leads' decisions first)"
@@ -75,11 +73,31 @@ class EstimateReport:
             f"Estimate of {estimate.measure} under the grades of {self.people}{several}{seen}, "
             f"for {self.population(estimate)}, "
             f"within this pool; {sample}: {drawn.design}; "
-            f"the {estimate.level} intervals cover the sampling of {what} "
-            "only, not disagreement among assessors, unjudged documents or systems outside the pool; "
-            f"{counted(len(estimate.differences), 'comparison', 'comparisons')}, Holm; "
+            f"{self._covered(estimate)}; {counted(len(estimate.differences), 'comparison', 'comparisons')}"
+            f"{'' if self._known(estimate) else ', Holm'}; "
             f"{counted(estimate.looks, 'look', 'looks')}; judge {self.judge}{version} used as covariate, "
             "never as truth."
+        )
+
+    @property
+    def _census(self) -> bool:
+        return self.drawn.unit == "queries" and self.drawn.labelled == self.drawn.queries
+
+    def _known(self, estimate: Estimate) -> bool:
+        return self._census and estimate.target == "these-queries"
+
+    def _covered(self, estimate: Estimate) -> str:
+        if self._known(estimate):
+            return (
+                "sampling leaves no error; disagreement among assessors, unjudged documents and systems outside the "
+                "pool are not covered"
+            )
+        sampled = {self.drawn.unit, estimate.unit}
+        if estimate.target == "queries-like-these":
+            sampled.add("queries")
+        return (
+            f"the {estimate.level} intervals cover the sampling of {' and '.join(sorted(sampled, reverse=True))} "
+            "only, not disagreement among assessors, unjudged documents or systems outside the pool"
         )
 
 

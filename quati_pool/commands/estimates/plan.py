@@ -58,7 +58,7 @@ LEAST_LABELS = 100
 """With fewer labels, or labels of fewer than 8 queries, plans are made as if there were none."""
 _TRUTHS = 6
 """Sets of grades that designs are tried out on."""
-_UNLABELLED = 0.2
+_UNLABELLED = 0.15
 """The share of ``PLANNED_IDEAL`` that is planned with where no labels say how many documents are relevant for people:
 judges often find more, and the fewer there are, the less well the ideal is known. On TREC DL 2021 the error is
 several times the one that grades distributed like GPT-4o's suggest."""
