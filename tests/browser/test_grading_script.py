@@ -64,6 +64,18 @@ def held(page: Page, step: str) -> list[Route]:
     return waiting
 
 
+def sends(page: Page, key: str, waiting: list[Route]) -> None:
+    """Presses a key that sends a request, again where nothing is sent: the page may be drawn once more after it was
+    waited for, and takes no press so soon after that."""
+    for _ in range(15):
+        page.keyboard.press(key)
+        for _ in range(40):
+            if waiting:
+                return
+            page.wait_for_timeout(50)
+    raise AssertionError(f"no request in half a minute of pressing {key}")
+
+
 def wait_for(page: Page, waiting: list[Route], count: int) -> None:
     for _ in range(600):
         if len(waiting) >= count:
@@ -106,8 +118,7 @@ def test_while_an_answer_is_on_its_way_no_press_is_another(browser: Browser, app
         sign_in(page, app, code_for(config, "caio"))
         before = question(page)
         waiting = held(page, "*")
-        page.keyboard.press("2")
-        wait_for(page, waiting, 1)
+        sends(page, "2", waiting)
         for key in "230sux":
             page.keyboard.press(key)
         page.get_by_role("button", name="Irrelevante").click()
@@ -133,8 +144,7 @@ def test_an_answer_whose_response_is_lost_is_sent_again_as_the_same(
         sign_in(page, app, code_for(config, "dora"))
         before = question(page)
         waiting = held(page, "answer")
-        page.keyboard.press("3")
-        wait_for(page, waiting, 1)
+        sends(page, "3", waiting)
         first = waiting[0].request.post_data_json
         waiting[0].fetch()  # it is stored
         waiting[0].abort()
@@ -161,8 +171,7 @@ def test_an_answer_that_waited_and_is_then_refused_can_be_given_otherwise(
         sign_in(page, app, code_for(config, "eva"))
         before = question(page)
         waiting = held(page, "answer")
-        page.keyboard.press("3")
-        wait_for(page, waiting, 1)
+        sends(page, "3", waiting)
         waiting[0].abort()
         wait_for(page, waiting, 2)
         waiting[1].fulfill(json={"notice": '<p class="notice warning">refused</p>'})
