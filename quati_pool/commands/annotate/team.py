@@ -19,6 +19,7 @@ from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.annotate.assigning.training_file import TrainingReport, add_pairs
 from quati_pool.commands.annotate.errors import AnswerError
 from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.commands.estimates.settings import DEFAULT_MEASURE
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.estimation.pair_measures import parse_pair_measure
 from quati_pool.project.inputs import strata_columns
@@ -31,7 +32,6 @@ LONGEST_PASTE = 200_000
 
 _BY_GRADE = "grade="
 _FIRST_OVERLAP = 10
-_USUAL_MEASURE = "nDCG@10"
 
 
 class PastedRowsError(QuatiPoolError):
@@ -214,7 +214,7 @@ def design_choices(session: AnnotationSession, token: str | None) -> DesignChoic
         session.config.seed,
         sum(len(set(map(systems_band, set(counts[pool.query(query_id)].tolist())))) for query_id in pool.query_ids),
         strata_columns(session.config),
-        [name for name in session.config.measures if _serves_pairs(name)] or [_USUAL_MEASURE],
+        [name for name in session.config.measures if _serves_pairs(name)] or [DEFAULT_MEASURE],
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from quati_pool.commands.estimates.frame_estimator import FrameEstimator
 from quati_pool.commands.estimates.inputs import chosen_runs, one_state, workspace
 from quati_pool.commands.estimates.settings import EstimateSettings, measures_of, seed_of
-from quati_pool.commands.estimates.sources import graded
+from quati_pool.commands.estimates.sources import LabelInputs, graded, refuse_judge_of_the_sample
 from quati_pool.estimation.results import Drawn, Estimate
 from quati_pool.labels.gathered import Gathered, LabelFiles
 from quati_pool.project.config import PoolConfig
@@ -127,7 +127,8 @@ def estimate(
     if needs_labels or not runs:
         config = workspace(config_path, settings.people, settings.judge, files, runs)
     with one_state(config if needs_labels else None, database, store) as (opened, seq):
-        frame, sources = graded(config, settings, files, pool, opened, of_files=of_files)
+        frame, sources = graded(LabelInputs(config, files, pool, opened, of_files), settings)
+    refuse_judge_of_the_sample(frame, sources.judge.name)
     run_set = chosen_runs(config, runs)
     listener = listener or Listener()
     listener.progress("estimate", 0, 0)

@@ -17,6 +17,7 @@ from quati_pool.commands.estimates.inputs import chosen_runs, one_state, workspa
 from quati_pool.commands.estimates.plan_settings import CORRELATION, PlanSettings
 from quati_pool.commands.estimates.settings import DEFAULT_MEASURE, EstimateSettings, measures_of, seed_of
 from quati_pool.commands.estimates.sources import (
+    LabelInputs,
     chosen_people,
     grades_of,
     judged,
@@ -39,7 +40,6 @@ from quati_pool.labels.graded_frame import GradedPairs
 from quati_pool.labels.peoples_grades import PeoplesGrades, read_people
 from quati_pool.labels.qrels import grades_by_pair
 from quati_pool.labels.sampling_frame import graded_pairs
-from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
 from quati_pool.project.runs import RunSet
 from quati_pool.records import Int
@@ -49,7 +49,6 @@ from quati_pool.text.pluralize import counted
 
 if TYPE_CHECKING:
     from quati_pool.labels.labelers import Grading
-    from quati_pool.store.database import Store
 
 SECONDS_PER_LABEL = 30.0
 MINUTES_PER_QUERY = 2.0
@@ -147,7 +146,7 @@ def plan_estimate(
         config = workspace(config_path, of.people, of.judge, files, runs, people_required=False)
     of_files = config is None or people_in_file
     with one_state(None if of_files else config, database) as (store, _):
-        known = _known(config, of, files, pool, store, of_files=of_files)
+        known = _known(LabelInputs(config, files, pool, store, of_files), of)
     run_set = chosen_runs(config, runs)
     if not (known.pairs.judge != NO_GRADE).any():
         raise QuatiPoolError("the judge has graded none of these pairs; run: quati-pool judge")
@@ -198,25 +197,13 @@ class _Known:
     seconds: Sequence[float] = ()
 
 
-def _known(
-    config: PoolConfig | None,
-    settings: EstimateSettings,
-    files: LabelFiles,
-    pool: Path | None,
-    store: Store | None,
-    *,
-    of_files: bool,
-) -> _Known:
-    gathered, judge = judged(config, settings, files, pool, store, of_files=of_files)
-    if of_files:
+def _known(inputs: LabelInputs, settings: EstimateSettings) -> _Known:
+    gathered, judge = judged(inputs, settings)
+    if inputs.of_files:
         source = None if settings.people is None else named_source(gathered, settings.people)
         grades = PeoplesGrades((), grades_by_pair(source.qrels) if source else {})
         return _Known(gathered, graded_pairs(grades, judge.qrels), source.name if source else None, judge)
-    assert config is not None
-    assert store is not None
-    from quati_pool.labels.labelers import Grading
-
-    grading = Grading(config, store, pool, revealed=settings.revealed)
+    grading = inputs.grading(settings)
     if settings.people is None and not grading.people():
         pairs = [(one.query_id, one.doc_id) for chunk in grading.pairs() for one in chunk]
         return _Known(gathered, graded_pairs(PeoplesGrades(pairs, {}), judge.qrels), None, judge)

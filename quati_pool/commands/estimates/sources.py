@@ -51,59 +51,59 @@ class Sources:
         return warnings_of(self.gathered)
 
 
-def graded(
-    config: PoolConfig | None,
-    settings: EstimateSettings,
-    files: LabelFiles,
-    pool: Path | None,
-    store: Store | None,
-    *,
-    of_files: bool,
-) -> tuple[GradedFrame, Sources]:
-    if of_files:
+@dataclass(frozen=True, eq=False)
+class LabelInputs:
+    """Where labels are read from: the workspace, its ``pool`` and open ``store``, and label ``files``. ``of_files``:
+    people's labels are not the workspace's."""
+
+    config: PoolConfig | None
+    files: LabelFiles
+    pool: Path | None
+    store: Store | None
+    of_files: bool
+
+    def grading(self, settings: EstimateSettings) -> Grading:
+        """The labelers of the workspace, which there must be."""
+        from quati_pool.labels.labelers import Grading
+
+        assert self.config is not None
+        assert self.store is not None
+        return Grading(self.config, self.store, self.pool, revealed=settings.revealed)
+
+
+def graded(inputs: LabelInputs, settings: EstimateSettings) -> tuple[GradedFrame, Sources]:
+    if inputs.of_files:
         _refuse_options_of_designs(settings)
     elif settings.sampled is not None:
         raise ConfigError("--sampled says how a file's labels were chosen, and the workspace's designs are known")
-    gathered, judge = judged(config, settings, files, pool, store, of_files=of_files)
-    if of_files:
+    gathered, judge = judged(inputs, settings)
+    if inputs.of_files:
         source = named_source(gathered, str(settings.people))
         frame = frame_of_files(source, judge.qrels, settings.sampled)
-        _refuse_judge_of_the_sample(frame, judge.name)
         return frame, Sources(gathered, source.name, None, judge, None)
-    assert config is not None
-    assert store is not None
     from quati_pool.commands.estimates.designs import answered_designs
-    from quati_pool.labels.labelers import Grading
     from quati_pool.store.designs import Designs
 
-    grading = Grading(config, store, pool, revealed=settings.revealed)
-    designs = Designs(store, config.name)
+    grading = inputs.grading(settings)
+    designs = Designs(grading.store, grading.config.name)
     if settings.people is None and not grading.people():
         begun = any(one.is_random for one in designs.all())
         draw = "" if begun else "draw pairs with quati-pool assign --random-queries N, and "
         raise QuatiPoolError(f"no person has graded anything; {draw}have them graded with quati-pool annotate")
     people = read_people(grading, chosen_people(grading, settings))
-    design = _design(designs, settings, answered_designs(store, config.name), people)
+    design = _design(designs, settings, answered_designs(grading.store, grading.config.name), people)
     frame = frame_of_design(people, judge.qrels, design, designs)
-    _refuse_judge_of_the_sample(frame, judge.name)
     words = settings.people or people_in_words(frame.people_names)
     aggregation = settings.aggregate if settings.people is None and len(frame.people_names) > 1 else None
     return frame, Sources(gathered, words, aggregation, judge, design.seed)
 
 
-def judged(
-    config: PoolConfig | None,
-    settings: EstimateSettings,
-    files: LabelFiles,
-    pool: Path | None,
-    store: Store | None,
-    *,
-    of_files: bool,
-) -> tuple[Gathered, LabelSource]:
-    """The labelers that are read, and the judge among them. ``of_files``: people's labels are not the workspace's."""
+def judged(inputs: LabelInputs, settings: EstimateSettings) -> tuple[Gathered, LabelSource]:
+    """The labelers that are read, and the judge among them."""
+    config, files, pool, store = inputs.config, inputs.files, inputs.pool, inputs.store
     judge_in_file = settings.judge in files.files
     names = [settings.judge] if settings.judge is not None and not judge_in_file else []
-    if of_files:
+    if inputs.of_files:
         home = None if judge_in_file else config
         gathered = gather(home, names, files, pool=pool, store=store, any_grade=True, negative=False)
     else:
@@ -111,7 +111,7 @@ def judged(
     return gathered, chosen_judge(gathered, settings)
 
 
-def _refuse_judge_of_the_sample(frame: GradedFrame, name: str) -> None:
+def refuse_judge_of_the_sample(frame: GradedFrame, name: str) -> None:
     """Raises QuatiPoolError if the judge graded the drawn queries, and nothing of most others: what it graded must not
     depend on what was drawn."""
     if frame.queries is None:

@@ -57,9 +57,7 @@ def whole_queries(census: Census, sample: QuerySample, baseline: int | None, *, 
             _difference_weight(sample, people, judge, baseline),
         )
     )
-    return DrawEstimates(
-        _labels(census, sample), people, systems, for_pairs, for_compared, _all(census, sample)
-    )  # fmt: skip
+    return DrawEstimates(_labels(census, sample), people, systems, for_pairs, for_compared, _all(census, sample))
 
 
 def judge_only(census: Census) -> DrawEstimates:
