@@ -19,7 +19,6 @@ from starlette.routing import Route
 
 from annotator_app import error_notices, steps
 from annotator_app.grading_view import GradingView
-from quati_pool.annotation.sentences import sentences
 from quati_pool.commands.annotate import remarks
 from quati_pool.commands.annotate.access import set_preference
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError
@@ -28,6 +27,7 @@ from quati_pool.commands.annotate.grading.item import Item
 from quati_pool.commands.annotate.grading.pace import pace as own_pace
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import ConflictError
+from quati_pool.text.sentences import sentences
 
 _REFERENCE = re.compile("p([0-9a-f]{16})")
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import streamlit as st
 from markupsafe import Markup, escape
 
-from quati_pool.annotation.highlight import Span
 from quati_pool.annotation.unicode_display import visible
+from quati_pool.text.sentences import Span
 
 _LONGEST_LINE = 90
 # All ASCII punctuation: Markdown syntax, Streamlit's :icons: and [colours], and LaTeX's dollar signs.

@@ -16,7 +16,6 @@ from markupsafe import Markup
 from annotator_app import html
 from annotator_app.grading_view import GradingView
 from annotator_app.words import Voice
-from quati_pool.annotation.sentences import sentences
 from quati_pool.commands.annotate.grading.answer import LONGEST_NOTE, REASONS, Answer
 from quati_pool.commands.annotate.own_labels import (
     LISTED,
@@ -30,6 +29,7 @@ from quati_pool.commands.annotate.own_labels import (
 )
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
+from quati_pool.text.sentences import sentences
 
 UNSURE = "unsure"
 """The filter's value for labels without a grade."""

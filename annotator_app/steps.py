@@ -18,13 +18,13 @@ from starlette.routing import Route
 from annotator_app import error_notices, words
 from annotator_app.context import COOKIE
 from annotator_app.sign_in import same_origin
-from quati_pool.annotation.highlight import Span
 from quati_pool.commands.annotate.errors import SignedOutError
 from quati_pool.commands.annotate.grading.answer import Answer
 from quati_pool.commands.annotate.grading.item import Item, ItemKind
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import StoreError
+from quati_pool.text.sentences import Span
 
 _LONGEST = 256 * 1024
 _LOGGER = logging.getLogger("annotator_app")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from quati_pool.annotation.errors import DesignError
-from quati_pool.annotation.hashing import hashes, places
+from quati_pool.stats.hashing import hashes, places
 from quati_pool.text.pluralize import counted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from quati_pool.annotation.highlight import Span
+from quati_pool.text.sentences import Span
 
 EVIDENCE = "evidence"
 """The key of a label's ``extra`` under which evidence is stored."""

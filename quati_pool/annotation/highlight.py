@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import NamedTuple
 
 from quati_pool.text.analysis import SNOWBALL, analyzer
+from quati_pool.text.sentences import Span
 
 _WORD = re.compile(r"[^\W_]+")
-
-
-class Span(NamedTuple):
-    """``text[start:end]``, in characters of the original text."""
-
-    start: int
-    end: int
 
 
 def highlights(query: str, text: str, language: str | None) -> list[Span]:

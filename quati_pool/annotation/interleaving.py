@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal
 
-from quati_pool.annotation.hashing import hashes, places
+from quati_pool.stats.hashing import hashes, places
 
 Check = Literal["repeats", "gold"]
 

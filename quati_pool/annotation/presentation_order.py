@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from quati_pool.annotation.hashing import hashes, places
+from quati_pool.stats.hashing import hashes, places
 
 
 def query_places(seed: int, query_ids: Iterable[str]) -> dict[str, int]:

@@ -24,8 +24,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from quati_pool.annotation.errors import DesignError
-from quati_pool.annotation.hashing import hashes, places
 from quati_pool.records import Int
+from quati_pool.stats.hashing import hashes, places
 from quati_pool.stats.sample_sizes import FEWEST_OF_STRATUM
 from quati_pool.text.pluralize import counted
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quati_pool.annotation.evidence import evidence_in, merged, stored_evidence
-from quati_pool.annotation.highlight import Span
+from quati_pool.text.sentences import Span
 
 TEXT = "O ovo é 😀 bom."
 

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quati_pool.annotation.errors import DesignError
-from quati_pool.annotation.hashing import hashes, places
 from quati_pool.annotation.sampling import (
     Sample,
     Stratum,
@@ -30,6 +29,7 @@ from quati_pool.annotation.sampling import (
     stratum_names,
     systems_band,
 )
+from quati_pool.stats.hashing import hashes, places
 from quati_pool.stats.sample_sizes import FEWEST_OF_STRATUM
 
 # 12 queries, strata of very different sizes: 90, 20, 9 and 1 pairs.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator_app import html
-from quati_pool.annotation.highlight import Span
+from quati_pool.text.sentences import Span
 from tests.reporting.hostile import HOSTILE
 
 

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from annotator_app import own_labels_api
 from annotator_app.app import pages_of
-from quati_pool.annotation.highlight import Span
 from quati_pool.commands.annotate.grading import changes
 from quati_pool.commands.annotate.grading.submission import submit, undo
 from quati_pool.commands.annotate.own_labels import LISTED, own_labels
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import StoreError
 from quati_pool.text.fencing import sendable
+from quati_pool.text.sentences import Span
 from tests.annotator_app.opened import client, post
 from tests.annotator_app.test_annotate import harmless
 from tests.commands.annotate.people_at_work import answer, assigned, collection, everything, item, labels, pairs, token

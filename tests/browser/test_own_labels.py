@@ -12,12 +12,12 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from quati_pool.annotation.codes import token_sha
-from quati_pool.annotation.highlight import Span
 from quati_pool.commands.annotate.grading import changes
 from quati_pool.commands.annotate.grading.submission import submit, undo
 from quati_pool.commands.annotate.own_labels import own_labels
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.files.pools import PoolPair
+from quati_pool.text.sentences import Span
 from tests.browser.pages import Record, Scheme
 from tests.browser.served import Served, code_for, let_in, served, visitor
 from tests.browser.test_annotate import clean

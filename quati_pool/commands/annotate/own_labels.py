@@ -15,7 +15,6 @@ from datetime import date, timedelta
 from typing import Literal, NamedTuple
 
 from quati_pool.annotation.evidence import EVIDENCE, evidence_in
-from quati_pool.annotation.highlight import Span
 from quati_pool.annotation.presentation_order import shuffled
 from quati_pool.commands.annotate.annotation_pair import Ids, counting_shas, label_sha, shown_pair
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError
@@ -24,6 +23,7 @@ from quati_pool.commands.annotate.session import AnnotationSession, Person
 from quati_pool.judging.pair import Pair
 from quati_pool.records import State
 from quati_pool.store.assessor_queries import GivenLabel, OwnSlot, labels_given, own_slots
+from quati_pool.text.sentences import Span
 
 LISTED = 50
 """Labels on one page of the list."""

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from sqlalchemy import event, update
 
-from quati_pool.annotation.highlight import Span
 from quati_pool.annotation.presentation_order import shuffled
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.grading.item import training_item
@@ -27,6 +26,7 @@ from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.records import Entry, Label, content_sha
 from quati_pool.store.schema import labels as labels_table
+from quati_pool.text.sentences import Span
 from tests.commands.annotate.people_at_work import answer, assigned, collection, item, pairs, text, token
 from tests.commands.annotate.revealing import revealing
 from tests.commands.judged import many, pair, repool

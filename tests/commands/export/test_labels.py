@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, event
 
-from quati_pool.annotation.highlight import Span
 from quati_pool.commands.annotate.annotation_pair import label_sha
 from quati_pool.commands.annotate.assigning.assign import assign
 from quati_pool.commands.annotate.assigning.import_labels import import_labels
@@ -25,6 +24,7 @@ from quati_pool.files.label_files.writing import WRITTEN_FORMATS, file_name
 from quati_pool.files.qrels import read_qrels
 from quati_pool.labels.gathered import LabelFiles
 from quati_pool.project.config import LabelFileConfig
+from quati_pool.text.sentences import Span
 from tests.commands.annotate.people_at_work import answer, collection, item, pairs, token
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from quati_pool.annotation.evidence import EVIDENCE, merged, stored_evidence
-from quati_pool.annotation.highlight import Span
 from quati_pool.commands.annotate.annotation_pair import label_sha
 from quati_pool.commands.annotate.errors import AnswerError
 from quati_pool.commands.annotate.session import AnnotationSession, Person
@@ -17,6 +16,7 @@ from quati_pool.judging.pair import Pair
 from quati_pool.records import State
 from quati_pool.store.records import Label, Phase
 from quati_pool.text.fencing import sendable
+from quati_pool.text.sentences import Span
 
 LONGEST_NOTE = 10_000
 

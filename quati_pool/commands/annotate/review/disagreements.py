@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from quati_pool.annotation.evidence import EVIDENCE, evidence_in
-from quati_pool.annotation.highlight import Span
 from quati_pool.commands.annotate.annotation_pair import Ids, label_sha
 from quati_pool.commands.annotate.review.annotated_pairs import Opinion, PeoplesPairs, peoples_pairs
 from quati_pool.commands.annotate.session import AnnotationSession
@@ -23,6 +22,7 @@ from quati_pool.labels.rereading import thoughts_behind
 from quati_pool.records import State
 from quati_pool.store.label_queries import last_seq, rationales_of
 from quati_pool.store.records import ADJUDICATED, CurrentLabel, Training
+from quati_pool.text.sentences import Span
 
 
 @dataclass(frozen=True)

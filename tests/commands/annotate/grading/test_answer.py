@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from quati_pool.annotation.highlight import Span
 from quati_pool.commands.annotate.errors import AnswerError
 from quati_pool.commands.annotate.grading.answer import MOST_SPANS, Answer
 from quati_pool.commands.annotate.grading.submission import second_label, submit
 from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.text.sentences import Span
 from tests.commands.annotate.people_at_work import answer, assigned, collection, everything, item, labels, token
 from tests.commands.annotate.revealing import revealing
 from tests.commands.judged import pair

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from quati_pool.annotation.highlight import Span
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.grading.changes import MOST_CHANGES, change, change_many
 from quati_pool.commands.annotate.grading.next_item import next_item, progress
@@ -23,6 +22,7 @@ from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.labels.labelers import Grading
 from quati_pool.records import State
 from quati_pool.store.errors import ConflictError
+from quati_pool.text.sentences import Span
 from tests.commands.annotate.people_at_work import answer, assigned, collection, everything, item, labels, pairs, token
 from tests.commands.annotate.revealing import revealing
 from tests.commands.judged import pair, repool

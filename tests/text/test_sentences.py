@@ -9,7 +9,7 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quati_pool.annotation.sentences import sentences
+from quati_pool.text.sentences import sentences
 
 # Marks of several scripts, what joins, closes and opens, white space of all kinds, and letters of both cases.
 TRICKY = (

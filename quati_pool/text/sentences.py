@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import NamedTuple
 
-from quati_pool.annotation.highlight import Span
 from quati_pool.text.sentence_ends import LINE_BREAKS, continues, ends_sentence, possible_ends
 
 _SPACES = re.compile(r"\s+")
 _BREAK = re.compile(rf"\r\n|[{LINE_BREAKS}]")
 # Characters other than marks that are shown as one with the character before them (Unicode Standard Annex 29).
 _JOINING = re.compile("[\u200c\u200d\u0e33\u0eb3\uff9e\uff9f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
+
+
+class Span(NamedTuple):
+    """``text[start:end]``, in characters of the original text."""
+
+    start: int
+    end: int
 
 
 def sentences(text: str) -> list[Span]:
