@@ -13,7 +13,7 @@ from quati_pool.project.events import Listener
 from quati_pool.records import State
 from quati_pool.store.database import Store
 from quati_pool.store.label_resolution import resolved
-from quati_pool.store.records import CurrentLabel, Entry, Label
+from quati_pool.store.records import COUNTING, CurrentLabel, Entry, Label
 from quati_pool.store.rereading import OwnedLabel, Owner, StoredTry, followers, stored_tries, unread
 from quati_pool.store.rows import KEY
 from quati_pool.text.pluralize import counted
@@ -200,13 +200,13 @@ def _read(one: OwnedLabel, verdict: Verdict, version: str, reading: Reading) -> 
 def _count(
     outcome: Rereading, labels: Sequence[CurrentLabel], new: Sequence[Label], tries: Mapping[int, Sequence[StoredTry]]
 ) -> None:
-    """Compares the previous with the current label of each pair and sample."""
+    """Compares the previous with the current label of each pair and sample; answers in audits are not counted."""
     after = resolved([*labels, *map(_current, new)], KEY)
     now = {KEY(row): row for row in after}
     touched = {label.rereads for label in new}
     for before in resolved(labels, KEY):
         row = now[KEY(before)]
-        if before.answer not in touched and row.answer not in touched:
+        if before.phase not in COUNTING or (before.answer not in touched and row.answer not in touched):
             continue
         if (before.status is State.ok, before.relevance) == (row.status is State.ok, row.relevance):
             outcome.as_before += 1

@@ -10,6 +10,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain, groupby
 from pathlib import Path
@@ -31,6 +32,7 @@ from quati_pool.store.label_resolution import STATUS, resolved
 from quati_pool.store.label_writer import write
 from quati_pool.store.locks import held
 from quati_pool.store.records import (
+    AUDITING,
     COUNTING,
     Attempt,
     Batch,
@@ -55,7 +57,7 @@ from quati_pool.store.rows import (
     of_version,
     record_batch,
 )
-from quati_pool.store.schema import attempts, batches, designs, labels, versions
+from quati_pool.store.schema import IN_AUDITS, attempts, batches, designs, labels, versions
 from quati_pool.store.upgrade import make_ready, ready
 from quati_pool.store.usage import attempts_of, total
 
@@ -239,7 +241,8 @@ class Store:
         return found
 
     def labelers(self, collection: str) -> list[Labeler]:
-        """Every version of every labeler of a collection, the most recent writer first."""
+        """Every version of every labeler of a collection that gave labels outside audits, the most recent writer
+        first."""
         c = labels.c
         # An index covers these columns; the kind, which is the same throughout a version, is read from one label each.
         spans = (
@@ -255,8 +258,16 @@ class Store:
             .subquery()
         )
         wanted = select(spans, c.kind).join(labels, c.seq == spans.c.first_seq).order_by(spans.c.last_seq.desc())
+        audits = (
+            select(c.labeler_id, c.version, func.count())
+            .where(c.collection == collection, *IN_AUDITS)
+            .group_by(c.labeler_id, c.version)
+        )
         with self.reading() as connection:
-            return [Labeler(**row) for row in connection.execute(wanted).mappings()]
+            audited = {(name, version): count for name, version, count in connection.execute(audits)}
+            found = [Labeler(**row) for row in connection.execute(wanted).mappings()]
+        counted = [replace(one, rows=one.rows - audited.get((one.labeler_id, one.version), 0)) for one in found]
+        return [one for one in counted if one.rows]
 
     def table(
         self,
@@ -310,11 +321,13 @@ class Store:
                 tries.setdefault(row["label_seq"], []).append(attempt_of(row))
         return [(label, tries.get(label.seq, [])) for label in found]
 
-    def usage(self, collection: str, labeler_id: str, version: str | None = None) -> Usage:
-        """The total usage of a labeler's attempts, under one version or all."""
+    def usage(
+        self, collection: str, labeler_id: str, version: str | None = None, phases: Sequence[Phase] = COUNTING
+    ) -> Usage:
+        """The total usage of a labeler's attempts at labels of these phases, under one version or all."""
         with self.reading() as connection:
             streamed = connection.execution_options(yield_per=_ROWS)
-            return total(streamed.execute(attempts_of(collection, labeler_id, version)).partitions())
+            return total(streamed.execute(attempts_of(collection, labeler_id, version, phases)).partitions())
 
     # Batches
 

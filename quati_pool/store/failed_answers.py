@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from quati_pool.records import FAILURES, State
 from quati_pool.store.database import Store
-from quati_pool.store.records import Attempt
+from quati_pool.store.records import COUNTING, Attempt
 from quati_pool.store.rereading import StoredTry, stored_tries
 from quati_pool.store.schema import labels
 
@@ -50,7 +50,9 @@ def failed_answers(
     pair has that answer."""
     c = labels.c
     answer = func.coalesce(c.rereads, c.seq)
-    mine = (c.collection == collection, c.labeler_id == labeler_id, c.version == version)
+    mine = (
+        c.collection == collection, c.labeler_id == labeler_id, c.version == version, c.phase.in_(COUNTING),
+    )  # fmt: skip
     columns = (c.query_id, c.doc_id, c.status, c.rationale, func.coalesce(c.shared_from, answer).label("origin"))
     last: dict[tuple[str, str], Any] = {}
     some = sorted(set(query_ids))

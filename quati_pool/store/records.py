@@ -41,6 +41,9 @@ sample of the others, although all of their pairs are selected."""
 COUNTING: tuple[Phase, ...] = ("blind", "final")
 """The phases whose labels count; in the others people practise, or have seen another labeler's grade."""
 
+AUDITING: tuple[Phase, ...] = ("repeat", "probe")
+"""The phases of a judge's answers in audits, to pairs that were asked before or changed; never read as grades."""
+
 
 def content_sha(query: str, text: str, narrative: str | None = None) -> str:
     """The SHA-256 (hex) of a pair's texts as shown; no narrative and an empty one have different hashes."""
@@ -160,7 +163,8 @@ class CurrentLabel(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labeler:
-    """One version of a labeler in a collection; ``rows`` counts all its labels, including replaced ones."""
+    """One version of a labeler in a collection; ``rows`` counts all its labels, including replaced ones, without a
+    judge's answers in audits."""
 
     labeler_id: str
     kind: Kind

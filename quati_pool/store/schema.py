@@ -60,7 +60,7 @@ from quati_pool.store.records import (
     SlotState,
 )
 
-HEAD = "0007"
+HEAD = "0008"
 """The newest revision; a database at this revision is opened without loading Alembic."""
 
 REVISION_TABLE = "quati_pool_revision"
@@ -73,6 +73,7 @@ _ID = Text().with_variant(Text(collation="C"), "postgresql")
 _SEQ = BigInteger().with_variant(Integer(), "sqlite")
 _LEASED = text("state = 'open' AND leased_until IS NOT NULL")
 _NONCE = text("nonce IS NOT NULL")
+_IN_AUDITS = text("phase IN ('repeat', 'probe') AND kind = 'judge'")
 
 
 def _one_of(column: str, values: object) -> CheckConstraint:
@@ -111,8 +112,20 @@ labels = Table(
     Index("labels_by_content", "version", "content_sha"),
     # Only people's labels have one.
     Index("labels_by_nonce", "nonce", unique=True, sqlite_where=_NONCE, postgresql_where=_NONCE),
+    Index(
+        "labels_of_audits",
+        "collection",
+        "labeler_id",
+        "version",
+        "query_id",
+        sqlite_where=_IN_AUDITS,
+        postgresql_where=_IN_AUDITS,
+    ),
     sqlite_autoincrement=True,
 )
+
+IN_AUDITS = (text("phase IN ('repeat', 'probe')"), text("kind = 'judge'"))
+"""Selects a judge's answers in audits, in the words of their index, as databases use it only for those."""
 
 attempts = Table(
     "attempts",

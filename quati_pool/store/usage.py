@@ -10,18 +10,18 @@ import numpy as np
 from sqlalchemy import Select, select
 
 from quati_pool.records import State
-from quati_pool.store.records import Usage
+from quati_pool.store.records import Phase, Usage
 from quati_pool.store.schema import attempts, labels
 
 _SUMMED = ("retries", "input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "cost")
 _COLUMNS = [attempts.c[name] for name in ("status", "model", "output", "seconds", *_SUMMED)]
 
 
-def attempts_of(collection: str, labeler_id: str, version: str | None) -> Select[Any]:
+def attempts_of(collection: str, labeler_id: str, version: str | None, phases: Sequence[Phase]) -> Select[Any]:
     """Selects the columns that ``total`` adds up, for one version of a labeler or all."""
     c = labels.c
     wanted = select(*_COLUMNS).join_from(attempts, labels, attempts.c.label_seq == c.seq)
-    wanted = wanted.where(c.collection == collection, c.labeler_id == labeler_id)
+    wanted = wanted.where(c.collection == collection, c.labeler_id == labeler_id, c.phase.in_(phases))
     return wanted if version is None else wanted.where(c.version == version)
 
 

@@ -23,6 +23,7 @@ from quati_pool.store.designs import Designs
 from quati_pool.store.people import People
 from quati_pool.store.questions import Questions
 from quati_pool.store.records import (
+    AUDITING,
     Attempt,
     Batch,
     BatchRequest,
@@ -215,6 +216,7 @@ def told(store: Store) -> dict[str, Any]:
         "reveals": sorted(Reveals(store, "pira").of("bia")),
         "repeats": told_of_repeats(store),
         "frames": told_of_frames(store),
+        "audits": store.usage("pira", "gpt", "v1", AUDITING).attempts,
     }
     plain: dict[str, Any] = json.loads(json.dumps(whole))
     return plain
