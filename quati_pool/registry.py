@@ -266,6 +266,19 @@ PREPARATIONS = Registry(
         "write": "quati_pool.preparation.steps.write:Write",
     },
 )
+PROBES = Registry(
+    "probes",
+    {
+        "stuffing": "quati_pool.audit.probes.stuffing:Stuffing",
+        "question": "quati_pool.audit.probes.question:Question",
+        "instruction": "quati_pool.audit.probes.instruction:Instruction",
+        "missing": "quati_pool.audit.probes.missing:Missing",
+        "language": "quati_pool.audit.probes.language:Language",
+        "length": "quati_pool.audit.probes.length:Length",
+        "fluency": "quati_pool.audit.probes.fluency:Fluency",
+        "repeat": "quati_pool.audit.probes.repeat:Repeat",
+    },
+)
 EXPORTS = Registry(
     "exports",
     {

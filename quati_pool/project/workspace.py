@@ -34,7 +34,7 @@ class Workspace:
     def is_output(self, path: Path) -> bool:
         """Whether the tool writes this path; patterns for input files leave such paths out."""
         parts = Path(os.path.relpath(path, self.folder)).parts
-        return parts[0] in ("runs", "qrels", "reports", "exports", "cache") or parts == (self.pool.name,)
+        return parts[0] in ("runs", "qrels", "reports", "exports", "audits", "cache") or parts == (self.pool.name,)
 
     def run(self, run_tag: str) -> Path:
         return self.folder / "runs" / f"{run_tag}.trec.gz"
@@ -48,6 +48,10 @@ class Workspace:
 
     def report(self, name: str) -> Path:
         return self.folder / "reports" / name
+
+    def audit(self, judge: str, probe: str) -> Path:
+        """The pairs that a judge is asked about in an audit, as a probe changed them."""
+        return self.folder / "audits" / judge / f"{probe}.jsonl.gz"
 
     def export(self, format_name: str) -> Path:
         return self.folder / "exports" / format_name

@@ -32,7 +32,6 @@ from quati_pool.store.label_resolution import STATUS, resolved
 from quati_pool.store.label_writer import write
 from quati_pool.store.locks import held
 from quati_pool.store.records import (
-    AUDITING,
     COUNTING,
     Attempt,
     Batch,

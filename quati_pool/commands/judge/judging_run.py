@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Container, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import Protocol
 
 from quati_pool.commands.judge.chosen_judge import JudgeOptions
-from quati_pool.commands.judge.judging_queue import JudgingQueue
 from quati_pool.commands.judge.stored_answers import program_answer
 from quati_pool.commands.llm_runs import (
     Ending,
@@ -27,13 +27,40 @@ from quati_pool.judging.base import Judge
 from quati_pool.judging.pair import Pair
 from quati_pool.judging.prompted_model import Answer, Asking, PromptedModel, Task
 from quati_pool.judging.verdict import Verdict
-from quati_pool.labels.labelers import broken_judge
+from quati_pool.labels.coverage import LabelCoverage
+from quati_pool.labels.labelers import Grading, broken_judge
 from quati_pool.llm.budget import Budget
 from quati_pool.llm.prices import Price
 from quati_pool.llm.runner import Runner
 from quati_pool.project.events import Listener
 from quati_pool.records import FAILURES, State
-from quati_pool.store.records import Attempt
+from quati_pool.store.records import Attempt, Entry
+
+
+class Queue(Protocol):
+    """What a judge is still to be asked about; ``tasks`` runs in one thread and ``landed`` in another."""
+
+    @property
+    def grading(self) -> Grading: ...
+    @property
+    def name(self) -> str:
+        """The judge's name."""
+
+    @property
+    def samples(self) -> int: ...
+    @property
+    def coverage(self) -> LabelCoverage: ...
+    @property
+    def total(self) -> int: ...
+
+    def tasks(self) -> Iterator[list[Task]]:
+        """The tasks to ask about, in chunks."""
+
+    def entries(self, task: Task, answers: Sequence[Answer], endpoint: str | None = None) -> list[Entry]:
+        """A task's answers as store entries."""
+
+    def landed(self, task: Task, answers: Sequence[Answer]) -> None:
+        """Counts a task once its answers are committed."""
 
 
 class Calls:
@@ -88,7 +115,7 @@ class Money:
 class JudgingRun:
     """One run of a judge over a queue, with its counts; ``error`` is the error during the run, if any."""
 
-    def __init__(self, pending: JudgingQueue, options: JudgeOptions, listener: Listener, stop: threading.Event) -> None:
+    def __init__(self, pending: Queue, options: JudgeOptions, listener: Listener, stop: threading.Event) -> None:
         self.pending = pending
         self.store = pending.grading.store
         self.options = options

@@ -10,7 +10,6 @@ from quati_pool.commands.judge.chosen_judge import DEFAULT, JudgeOptions, chosen
 from quati_pool.judging.llm_parameters import LlmParameters
 from quati_pool.judging.prompted_model import PromptedModel, Task
 from quati_pool.llm.answers import Usage
-from quati_pool.llm.prices import Price
 from quati_pool.llm.tokens import ESTIMATED, estimate
 from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
@@ -50,7 +49,7 @@ def plan(config: Path | PoolConfig, name: str | None, listener: Listener, option
         chosen = chosen.as_stored()
         reread = chosen.read_again(listener, write=False)
         queue = chosen.pending(listener.say, dry=True, reread=reread)
-        model, calls, to_ask = chosen.judge.model, _Calls(), 0
+        model, calls, to_ask = chosen.judge.model, PlannedCalls(), 0
         for tasks in queue.tasks():
             # Tasks beyond the limit are read too, for the counts of the queue.
             for task in tasks if options.limit is None else tasks[: options.limit - to_ask]:
@@ -58,12 +57,7 @@ def plan(config: Path | PoolConfig, name: str | None, listener: Listener, option
                 if model is not None:
                     calls.add(model, task)
         used = chosen.grading.store.usage(chosen.grading.config.name, chosen.name, chosen.version)
-    output_tokens = round(_output_per_answer(used) * calls.answers)
-    price = None if model is None else model.price()
-    if model is None:
-        cost: float | None = 0.0
-    else:
-        cost = None if price is None else price.cost(Usage(calls.input_tokens, 0, output_tokens, 0))
+    forecast = Forecast.of(model, calls, used)
     return JudgePlan(
         judge=chosen.name,
         pairs=queue.total,
@@ -74,15 +68,15 @@ def plan(config: Path | PoolConfig, name: str | None, listener: Listener, option
         in_batches=queue.in_batches,
         calls=calls.count,
         input_tokens=calls.input_tokens,
-        output_tokens=output_tokens,
-        cost=cost,
-        seconds=None if model is None else _seconds(model.parameters, calls, output_tokens, used),
-        notes=() if model is None else tuple(_notes(model, price, used, queue.with_tokens)),
+        output_tokens=forecast.output_tokens,
+        cost=forecast.cost,
+        seconds=forecast.seconds,
+        notes=() if model is None else tuple(_notes(model, used, queue.with_tokens)),
     )
 
 
 @dataclass
-class _Calls:
+class PlannedCalls:
     """The number of a run's calls and of the answers they ask for; ``input_tokens`` are estimated."""
 
     count: int = 0
@@ -97,12 +91,32 @@ class _Calls:
         self.input_tokens += size * calls
 
 
+@dataclass(frozen=True)
+class Forecast:
+    """The output tokens, the cost in US dollars (None if the price is unknown) and the least seconds (None if nothing
+    bounds them) of planned calls."""
+
+    output_tokens: int
+    cost: float | None
+    seconds: float | None
+
+    @classmethod
+    def of(cls, model: PromptedModel | None, calls: PlannedCalls, used: StoredUsage) -> Forecast:
+        """The forecast by what the judge's answers so far ``used``."""
+        if model is None:
+            return cls(0, 0.0, None)
+        output_tokens = round(_output_per_answer(used) * calls.answers)
+        price = model.price()
+        cost = None if price is None else price.cost(Usage(calls.input_tokens, 0, output_tokens, 0))
+        return cls(output_tokens, cost, _seconds(model.parameters, calls, output_tokens, used))
+
+
 def _output_per_answer(used: StoredUsage) -> float:
     """The mean output tokens of the answers so far."""
     return used.output_tokens / used.answers if used.answers and used.output_tokens else _ASSUMED_OUTPUT
 
 
-def _seconds(parameters: LlmParameters, calls: _Calls, output_tokens: int, used: StoredUsage) -> float | None:
+def _seconds(parameters: LlmParameters, calls: PlannedCalls, output_tokens: int, used: StoredUsage) -> float | None:
     """The least seconds the calls take, from the limits in the parameters and the mean latency so far."""
     bounds = []
     if parameters.rpm:
@@ -114,17 +128,21 @@ def _seconds(parameters: LlmParameters, calls: _Calls, output_tokens: int, used:
     return max(bounds) if bounds and calls.count else None
 
 
-def _notes(model: PromptedModel, price: Price | None, used: StoredUsage, with_tokens: int) -> Iterator[str]:
-    """Lines on the assumptions behind the estimate."""
+def _notes(model: PromptedModel, used: StoredUsage, with_tokens: int) -> Iterator[str]:
     if with_tokens:
         yield f"{with_tokens:,} are asked again, as tokens of chat templates are neutralised in them now"
+    yield from assumptions(model, used)
+
+
+def assumptions(model: PromptedModel, used: StoredUsage) -> Iterator[str]:
+    """Lines on the assumptions behind a forecast."""
     how = estimate("", model.name).how
     yield f"input tokens {how if how == ESTIMATED else 'counted as ' + how}"
     if used.answers and used.output_tokens is not None:
         yield f"output tokens by the mean of {used.answers:,} answers so far"
     else:
         yield f"output tokens assumed to be {_ASSUMED_OUTPUT} per answer"
-    if price:
+    if price := model.price():
         yield (
             f"cost by the list prices of {price.as_of}, without the discount for cached tokens, and without answers "
             "that are asked again"

@@ -16,6 +16,7 @@ from quati_pool.errors import InputError
 from quati_pool.evaluation.measures import DEFAULTS as MEASURES
 from quati_pool.files.yaml_file import Model, YamlFile
 from quati_pool.project.config.annotation import AnnotationConfig, read_annotation
+from quati_pool.project.config.audit import AuditConfig, read_audit
 from quati_pool.project.config.data_sets import OfDataSet
 from quati_pool.project.config.labelers import AnyJudge, Grade, LabelsConfig, read_judges, read_labels
 from quati_pool.project.config.run_groups import expand_groups
@@ -141,6 +142,7 @@ class PoolConfig(Model):
     judges: dict[str, AnyJudge] = Field(default_factory=dict)
     labels: LabelsConfig = LabelsConfig()
     annotation: AnnotationConfig = AnnotationConfig()
+    audit: AuditConfig = AuditConfig()
     measures: Annotated[list[str], Field(min_length=1, default_factory=lambda: list(MEASURES))]
     release: ReleaseConfig = ReleaseConfig()
     plan: PlanConfig = PlanConfig()
@@ -242,6 +244,8 @@ def load_config(path: Path, *, without_systems: bool = False) -> PoolConfig:
     named = {} if without_systems and not data.get("systems") else expand_groups(file, data.get("systems"))
     parts["systems"] = read_systems(file, named, corpora)
     _check_inputs(file, data, parts["systems"])
+    grades = data.get("grades")
+    parts["audit"] = read_audit(file, data.get("audit", {}), grades if isinstance(grades, dict) else GRADES)
     rest = {key: value for key, value in data.items() if key != "corpus"}
     config = file.model((), PoolConfig, {**rest, **parts, "path": path})
     _check_depths(file, config)

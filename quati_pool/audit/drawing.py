@@ -1,0 +1,71 @@
+"""Draws the pairs that probes change: reproducibly, and spread over the queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from quati_pool.audit.base import Drawn
+from quati_pool.audit.outcomes import Flags, Grades, Scale
+from quati_pool.records import Int
+from quati_pool.stats.hashing import hashes
+
+
+@dataclass(frozen=True, eq=False)
+class GradedPairs:
+    """The pairs of a pool that have a text and a judge's grade; grades have shape (pairs,), people's are NaN where
+    there is none."""
+
+    query_ids: Sequence[str]
+    doc_ids: Sequence[str]
+    judge: Grades
+    people: Grades
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+
+class DrawnPairs(NamedTuple):
+    """Places of pairs in the order in which they are drawn; the first ``by_people`` were chosen by people's grades, the
+    others by the judge's own."""
+
+    places: Int
+    by_people: int
+
+
+def draw(pairs: GradedPairs, drawn: Drawn, scale: Scale, highest: int, seed: int) -> DrawnPairs:
+    """All pairs that can be drawn, in a random order in which every query comes once before any comes twice.
+
+    Pairs that people graded come first. Irrelevant ones have people's lowest grade, and not the judge's ``highest``,
+    above which nothing can rise; those that people did not grade have the judge's lowest. Relevant ones were graded as
+    an answer by people and the judge, or by the judge alone.
+    """
+    ungraded = np.isnan(pairs.people)
+    if drawn == "any":
+        return DrawnPairs(_spread(pairs, np.ones(len(pairs), dtype=np.bool_), seed), 0)
+    if drawn == "irrelevant":
+        by_people = (pairs.people == scale.lowest) & (pairs.judge < highest)
+        by_judge = ungraded & (pairs.judge == scale.lowest)
+    else:
+        answers = pairs.judge >= scale.answers_from
+        by_people, by_judge = (pairs.people >= scale.answers_from) & answers, ungraded & answers
+    first = _spread(pairs, by_people, seed)
+    return DrawnPairs(np.concatenate([first, _spread(pairs, by_judge, seed)]), len(first))
+
+
+def _spread(pairs: GradedPairs, wanted: Flags, seed: int) -> Int:
+    """The places of the wanted pairs, one of each query in turn."""
+    places = np.flatnonzero(wanted)
+    query_ids, doc_ids = ([ids[place] for place in places.tolist()] for ids in (pairs.query_ids, pairs.doc_ids))
+    of_query = hashes("audit queries", seed, query_ids)
+    # Ids as the last keys order what the hashes leave equal.
+    ids = np.array([f"{query_id}\t{doc_id}" for query_id, doc_id in zip(query_ids, doc_ids, strict=True)], dtype=object)
+    by_id = np.argsort(np.argsort(ids, kind="stable"), kind="stable") if len(ids) else places
+    order = np.lexsort((by_id, hashes("audit pairs", seed, query_ids, doc_ids), of_query))
+    ordered = of_query[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else order
+    turn = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
+    return places[order[np.lexsort((np.arange(len(order)), turn))]]

@@ -1,0 +1,184 @@
+"""The cases of an audit: drawn and changed once, then kept in the workspace, so that answers are paid for once.
+
+The draw depends on people's grades, of which there may be more later; the kept cases stay until the pool, the judge or
+the probe changes, or until they are drawn again on request.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quati_pool.audit.base import AnswerKeys, Material, Probe, Setting, Shown
+from quati_pool.audit.cases import Candidate, Case, make_cases
+from quati_pool.audit.drawing import GradedPairs, draw
+from quati_pool.audit.outcomes import Scale
+from quati_pool.commands.audit.graded_pairs import people_of, read_graded, read_material, read_pairs
+from quati_pool.commands.audit.queue import shown_pair
+from quati_pool.commands.judge.chosen_judge import ChosenJudge
+from quati_pool.errors import ConfigError
+from quati_pool.files.artifacts import digest, file_digest, locked, stale, write_file
+from quati_pool.files.lines import output, read_lines
+from quati_pool.judging.base import Judge
+from quati_pool.labels.labelers import Grading, judge_definition, judge_version
+from quati_pool.project.config import ConsensusConfig, JudgeConfig, PeopleConfig, PoolConfig
+from quati_pool.project.workspace import Workspace
+from quati_pool.text.analysis import SNOWBALL, analyzer
+
+# To be increased when the same settings draw other pairs.
+_FORMAT = 1
+# Not every drawn pair can be changed: so many are read for each that is.
+_READ = 5
+
+
+@dataclass(frozen=True)
+class Member:
+    """A judge that is asked: the audited one, or one whose grades a consensus is computed from."""
+
+    name: str
+    settings: JudgeConfig
+    judge: Judge
+
+    def chosen(self, grading: Grading) -> ChosenJudge:
+        """The judge over an open store, under the version of its stored labels."""
+        definition = judge_definition(self.settings, self.judge)
+        return ChosenJudge(grading, self.name, self.settings, self.judge, definition, digest(definition)).as_stored()
+
+
+def members(grading: Grading, name: str) -> list[Member]:
+    """The judges behind the labeler ``name``. Raises ConfigError if they cannot be asked about changed texts."""
+    config = grading.config
+    settings = config.judges.get(name)
+    if isinstance(settings, PeopleConfig):
+        raise ConfigError(f"{name} are people, and probes are for judges; how people agree: quati-pool agree")
+    names = settings.consensus if isinstance(settings, ConsensusConfig) else [name]
+    found = []
+    for each in names:
+        if each in config.labels.files:
+            raise ConfigError(f"{each} is a label file, which cannot be asked about changed passages; audit a judge")
+        own, judge = grading.judge(each)
+        if not judge.by_content:
+            problem = "looks at ids, not at texts, so that changed passages tell nothing about it"
+            raise ConfigError(f"{each} {problem}; audit the judge whose grades it has")
+        found.append(Member(each, own, judge))
+    return found
+
+
+def scale_of(config: PoolConfig) -> Scale:
+    """The lowest grade, and the lowest that answers a query: ``answers_from`` of ``audit:``, or the first of the upper
+    half of the scale (2 of 0 to 3, 1 of 0 and 1)."""
+    grades = sorted(config.grades)
+    return Scale(grades[0], config.audit.answers_from or grades[len(grades) // 2])
+
+
+class DrawnCases:
+    """The cases of one judge, or consensus of judges, by probe."""
+
+    def __init__(self, grading: Grading, name: str, pairs: int | None, say: Callable[[str], None]) -> None:
+        self.grading = grading
+        self.name = name
+        self.members = members(grading, name)
+        self.scale = scale_of(grading.config)
+        self._config = grading.config
+        self._pairs = pairs or grading.config.audit.pairs
+        self._workspace = Workspace(grading.config.folder)
+        self._say = say
+
+    def probe(self, name: str) -> Probe:
+        """A probe with its parameters and this judge's setting."""
+        config = self._config.audit.probe(name)
+        kind: type[Probe] = config.component.cls
+        kind.require()
+        return kind(config.parameters, self._setting)
+
+    def kept(self, name: str, probe: Probe) -> list[Case] | None:
+        """The cases of a probe in the workspace; None if there are none for its current settings."""
+        path = self._workspace.audit(self.name, name)
+        return None if stale(path, self._key(name, probe)) is not None else _read(path)
+
+    def cases(self, name: str, probe: Probe, *, again: bool = False, write: bool = True) -> list[Case]:
+        """The cases of a probe: those in the workspace or, where there are none or they are to be drawn ``again``, new
+        ones, which are kept with ``write``."""
+        path = self._workspace.audit(self.name, name)
+        with locked(self._workspace.lock(f"audit-{self.name}-{name}"), self._say):
+            found = None if again else self.kept(name, probe)
+            if found is None:
+                found = self._drawn(name, probe)
+                if write:
+                    write_file(path, self._key(name, probe), {}, lambda partial: _write(partial, found))
+        return found
+
+    def _drawn(self, name: str, probe: Probe) -> list[Case]:
+        graded = self._graded
+        drawn = draw(graded, probe.drawn, self.scale, max(self._config.grades), self._config.seed)
+        places = drawn.places[: _READ * self._pairs].tolist()
+        keys = [(graded.query_ids[place], graded.doc_ids[place]) for place in places]
+        texts = read_pairs(self.grading, set(keys))
+        candidates = (
+            Candidate(texts[key], int(graded.judge[place]), _whole(graded.people[place]))
+            for key, place in zip(keys, places, strict=True)
+        )
+        return make_cases(name, probe, candidates, self._material, self._config.seed, self._pairs, self._fits)
+
+    def _fits(self, shown: Shown) -> bool:
+        """Whether every member is shown all of a text."""
+        return all(shown_pair(member.judge, "", "", shown)[1] is None for member in self.members)
+
+    @cached_property
+    def _graded(self) -> GradedPairs:
+        return read_graded(self.grading, self.grading.labeler(self.name), people_of(self.grading))
+
+    @cached_property
+    def _material(self) -> Material:
+        return read_material(self.grading, self._graded, self.scale, self._config.seed)
+
+    @cached_property
+    def _setting(self) -> Setting:
+        language, answer = "en", None
+        for member in reversed(self.members):
+            language = getattr(member.judge.parameters, "language", None) or language
+            if (model := member.judge.model) is not None:
+                language = model.prompt.language.split("-")[0].lower()
+                answer = AnswerKeys(model.prompt.answer.reasoning, model.prompt.answer.grade)
+        known = language in SNOWBALL
+        terms = analyzer(language if known else "en", stemming=known, stop_words=known)
+        return Setting(self._config.folder, self._config.grades, language, terms, answer)
+
+    def _key(self, name: str, probe: Probe) -> dict[str, Any]:
+        config = self._config
+        settings = config.judges[self.name]
+        return {
+            "format": _FORMAT,
+            "pool": self._workspace.input_digest(self.grading.pool),
+            "narratives": digest(dict(self.grading.narratives)),
+            "judges": {member.name: judge_version(member.settings, member.judge) for member in self.members},
+            "method": settings.method if isinstance(settings, ConsensusConfig) else None,
+            "seed": config.seed,
+            "pairs": self._pairs,
+            "answers_from": self.scale.answers_from,
+            "people": config.audit.people,
+            "probe": config.audit.probe(name).component.identity,
+            "parameters": probe.parameters.model_dump(mode="json", exclude={"bound"}),
+            "inputs": {path.name: file_digest(path) for path in probe.inputs},
+        }
+
+
+def _whole(grade: float) -> int | None:
+    return None if np.isnan(grade) else int(grade)
+
+
+def _write(path: Path, cases: Sequence[Case]) -> dict[str, int]:
+    with output(path) as stream:
+        for case in cases:
+            stream.write(json.dumps(case.as_json()).encode() + b"\n")
+    return {"cases": len(cases)}
+
+
+def _read(path: Path) -> list[Case]:
+    return [Case.from_json(json.loads(text)) for _, text in read_lines(path)]

@@ -1,0 +1,65 @@
+"""The section ``audit:`` of ``pool.yaml``: how judges are audited."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated, Any
+
+from pydantic import Field, InstanceOf
+
+from quati_pool.audit.base import Probe
+from quati_pool.errors import ConfigError
+from quati_pool.files.yaml_file import Model, YamlFile
+from quati_pool.registry import PROBES, NamedComponent
+
+
+class ProbeConfig(Model):
+    """A probe with its parameters."""
+
+    component: InstanceOf[NamedComponent]
+    parameters: Any
+
+
+class AuditConfig(Model):
+    """How many pairs each probe changes, whose grades say which are irrelevant (by default those of all people), from
+    which grade on a passage answers its query (by default from the upper half of the scale on), and the parameters of
+    probes by name."""
+
+    pairs: Annotated[int, Field(ge=1)] = 100
+    people: str | None = None
+    answers_from: int | None = None
+    probes: dict[str, ProbeConfig] = Field(default_factory=dict)
+
+    def probe(self, name: str) -> ProbeConfig:
+        """A probe as configured, or with its defaults. Raises ConfigError if there is none of this name."""
+        found = self.probes.get(name)
+        if found is not None:
+            return found
+        component = PROBES.find(name)
+        return ProbeConfig(component=component, parameters=component.cls.Parameters())
+
+
+def read_audit(file: YamlFile, data: Any, grades: Collection[int]) -> AuditConfig:
+    """Reads ``audit:``; raises InputError for an unknown probe, and for an ``answers_from`` that is no grade of the
+    scale or its lowest."""
+    if not isinstance(data, dict):
+        raise file.error(("audit",), "expected settings such as {pairs: 100}")
+    probes = data.get("probes", {})
+    if not isinstance(probes, dict):
+        raise file.error(("audit", "probes"), "expected parameters by probe, such as {stuffing: {bound: 0.05}}")
+    read = {name: _probe(file, name, settings) for name, settings in probes.items()}
+    config = file.model(("audit",), AuditConfig, {**data, "probes": read})
+    if config.answers_from is not None and config.answers_from not in sorted(grades)[1:]:
+        shown = ", ".join(map(str, sorted(grades)[1:]))
+        raise file.error(("audit", "answers_from"), f"expected a grade above the lowest: {shown}")
+    return config
+
+
+def _probe(file: YamlFile, name: Any, settings: Any) -> ProbeConfig:
+    place = ("audit", "probes", name)
+    try:
+        component = PROBES.find(str(name), file.path.parent)
+    except ConfigError as error:
+        raise file.error(place, str(error)) from None
+    kind: type[Probe] = component.cls
+    return ProbeConfig(component=component, parameters=file.model(place, kind.Parameters, settings or {}))

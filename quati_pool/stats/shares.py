@@ -1,0 +1,87 @@
+"""Intervals of shares and of their differences, for units that come in clusters."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Share:
+    """``hits`` of ``n`` units and the interval of their share; without units, or from a single cluster, ``low`` and
+    ``high`` are 0 and 1."""
+
+    n: int
+    hits: int
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float | None:
+        """From 0 to 1; None without units."""
+        return self.hits / self.n if self.n else None
+
+
+class Difference(NamedTuple):
+    """A difference of two shares and its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def clustered_share(hits: npt.NDArray[Any], clusters: npt.NDArray[Any], level: float = LEVEL) -> Share:
+    """The share of ``hits``, booleans of shape (n,), whose units come in ``clusters``, codes of shape (n,).
+
+    Wilson's score interval for the effective number of units: n over the design effect, which is the variance between
+    clusters (linearised, as for a ratio) over that of independent units, and at least 1; then scaled for the degrees of
+    freedom (Korn and Graubard, Survey Methodology 24, 1998, with Wilson's interval in place of Clopper and Pearson's;
+    Wilson, JASA 22, 1927). Where all units or none are hits, the design effect is unknown and taken as 1.
+    """
+    from scipy.stats import norm, t
+
+    n, count = len(hits), int(np.count_nonzero(hits))
+    _, codes = np.unique(clusters, return_inverse=True)
+    groups = int(codes.max()) + 1 if n else 0
+    if groups < 2:
+        return Share(n, count, 0.0, 1.0)
+    share = count / n
+    effective = float(n)
+    if 0 < count < n:
+        sums = np.bincount(codes, weights=hits - share)
+        variance = groups / (groups - 1) * float(sums @ sums) / n**2
+        if variance > 0:
+            effective = min(effective, share * (1 - share) / variance)
+    z = float(norm.ppf(0.5 + level / 2))
+    low, high = _wilson(share, effective * (z / float(t.ppf(0.5 + level / 2, groups - 1))) ** 2, z)
+    # The ends of such shares are exact, whatever is lost in rounding.
+    return Share(n, count, low if count else 0.0, high if count < n else 1.0)
+
+
+def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def share_difference(one: Share, other: Share | None) -> Difference | None:
+    """``one`` less ``other``, or ``one`` itself where there is no other; None without units.
+
+    The interval joins those of the two shares by their squared distances (Newcombe, Statistics in Medicine 17, 1998,
+    p. 873, method 10), as if they were independent: for shares of the same units, which are rarely opposed, it is too
+    wide rather than too narrow.
+    """
+    if one.share is None or (other is not None and other.share is None):
+        return None
+    if other is None or other.share is None:
+        return Difference(one.share, one.low, one.high)
+    value = one.share - other.share
+    low = value - math.hypot(one.share - one.low, other.high - other.share)
+    high = value + math.hypot(one.high - one.share, other.share - other.low)
+    return Difference(value, max(-1.0, low), min(1.0, high))
