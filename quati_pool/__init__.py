@@ -15,6 +15,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Agreement",
+    "Audit",
+    "AuditPlan",
     "Build",
     "Collection",
     "Coverage",

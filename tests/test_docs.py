@@ -18,7 +18,7 @@ import typer
 from quati_pool.cli.main import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OTHERS = [
     *sorted({*ROOT.glob("*.md")} - {*PAGES}),
     *sorted(ROOT.glob("data/**/*.md")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from quati_pool.api.auditing import Auditing
 from quati_pool.api.building import Building
 from quati_pool.api.estimating import Estimating
 from quati_pool.api.measuring import Measuring
@@ -32,7 +33,7 @@ def open(path: str | Path = "pool.yaml", *, progress: bool = True) -> Collection
     return Collection(path / "pool.yaml" if path.is_dir() else path, progress=progress)
 
 
-class Collection(Building, Reading, Measuring, Estimating):
+class Collection(Building, Reading, Auditing, Measuring, Estimating):
     """A collection on disk, opened with ``quati_pool.open``.
 
     Methods have the names, options and defaults of the commands.

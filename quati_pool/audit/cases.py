@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -68,21 +69,26 @@ def make_cases(
     seed: int,
     pairs: int,
     fits: Callable[[Shown], bool] = lambda shown: True,
+    kept: Sequence[Case] = (),
 ) -> list[Case]:
-    """The cases of the first ``pairs`` candidates that can be changed, in their order.
+    """The cases of the first ``pairs`` candidates that can be changed, in their order; after those ``kept`` from an
+    earlier draw of fewer pairs.
 
     Each candidate is changed in the way that was used least so far, or, if the probe wants every variant, in all of
     them. A change that gives the same texts as an earlier one, or texts that do not ``fit`` into what the judge is
     shown, is left out.
     """
     variants = list(probe.variants)
-    used = dict.fromkeys(variants, 0)
-    known: set[Shown] = set()
-    cases: list[Case] = []
-    changed_pairs = 0
+    used = Counter(case.variant for case in kept)
+    known = {case.changed for case in kept if not case.repetition}
+    cases = list(kept)
+    changed = {(case.query_id, case.doc_id) for case in kept}
     for candidate in candidates:
-        if changed_pairs == pairs:
+        if len(changed) >= pairs:
             break
+        pair = (candidate.pair.query_id, candidate.pair.doc_id)
+        if pair in changed:
+            continue
         found: list[Case] = []
         for variant in variants if probe.every_variant else sorted(variants, key=used.__getitem__):
             case = _case(name, probe, candidate, variants, variant, material, seed)
@@ -95,7 +101,8 @@ def make_cases(
             found.append(case)
             if not probe.every_variant:
                 break
-        changed_pairs += bool(found)
+        if found:
+            changed.add(pair)
         cases.extend(found)
     return cases
 

@@ -19,6 +19,7 @@ from quati_pool.cli import (
     annotate,
     assessors,
     assign,
+    audit,
     batch,
     bench,
     build,
@@ -85,7 +86,8 @@ def _options(
 
 for group in (
     workspaces, prepare, build, submissions, judge, batch, labels, assessors, assign, annotate, import_labels,
-    questions, agree, evaluate, estimate, replay, report, export, bench, prompts, validate, retrievers, status, doctor,
+    questions, agree, evaluate, audit, estimate, replay, report, export, bench, prompts, validate, retrievers, status,
+    doctor,
 ):  # fmt: skip
     group.register(app)
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from quati_pool.errors import ConfigError, MissingExtraError
-from quati_pool.registry import FUSIONS, JUDGES, PREPARATIONS, RERANKERS, RETRIEVERS, Registry, nearest
+from quati_pool.registry import FUSIONS, JUDGES, PREPARATIONS, PROBES, RERANKERS, RETRIEVERS, Registry, nearest
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,13 @@ class ComponentListing:
     parameters: tuple[Parameter, ...]
     problem: str | None
     example: str = ""
+
+
+@dataclass(frozen=True)
+class ProbeListing(ComponentListing):
+    """A probe; ``paper`` says where its danger was shown, and is empty for a broken plug-in."""
+
+    paper: str = ""
 
 
 _EXAMPLES = {
@@ -59,6 +66,19 @@ def named(found: Sequence[ComponentListing], name: str) -> list[ComponentListing
 def preparation_steps() -> list[ComponentListing]:
     """All preparation steps."""
     return _listings(PREPARATIONS)
+
+
+def probes() -> list[ProbeListing]:
+    """All probes of judges; a broken plug-in is listed with its error."""
+    return [_probe(one) for one in _listings(PROBES)]
+
+
+def _probe(one: ComponentListing) -> ProbeListing:
+    try:
+        paper = PROBES.get(one.name).paper
+    except ConfigError:
+        paper = ""
+    return ProbeListing(one.kind, one.name, one.summary, one.parameters, one.problem, one.example, paper)
 
 
 def _listings(*registries: Registry) -> list[ComponentListing]:

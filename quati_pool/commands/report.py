@@ -12,6 +12,8 @@ import numpy as np
 
 from quati_pool.commands import labels
 from quati_pool.commands.agree import AgreeReport, compare
+from quati_pool.commands.audit.audit import AuditReport
+from quati_pool.commands.audit.stored_audits import audit_digest, stored_audits
 from quati_pool.commands.build import BuildResult
 from quati_pool.commands.estimates.drawn import estimate_drawn
 from quati_pool.commands.estimates.estimate import EstimateReport
@@ -26,10 +28,7 @@ from quati_pool.labels.sources import gather
 from quati_pool.pooling.diversity import diversity
 from quati_pool.pooling.pool import Pool, growth
 from quati_pool.project.cache_keys import refuse_outdated
-from quati_pool.project.config import (
-    PoolConfig,
-    load_config,
-)
+from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import load_queries
 from quati_pool.project.pool_reader import pairs_without_text, read_ledger
@@ -45,7 +44,9 @@ class State:
     ``grading`` reads single labels of the same state.
 
     ``estimates`` of the first measure under people's grades: None with a reason in ``missing`` if a random design drew
-    pairs for people and nothing can be estimated yet, and without one if there is no such design."""
+    pairs for people and nothing can be estimated yet, and without one if there is no such design.
+
+    ``audits`` are those of judges and consensuses that were asked about changed pairs."""
 
     config: PoolConfig
     seq: int
@@ -60,6 +61,7 @@ class State:
     seed: int
     grading: Grading
     estimates: EstimateReport | None = None
+    audits: Sequence[AuditReport] = ()
 
     @property
     def sampled(self) -> bool:
@@ -69,6 +71,22 @@ class State:
     def alone(self, source: LabelSource) -> bool:
         """Whether measures under the grades of ``source`` rest on a judge alone, while people grade a sample."""
         return self.sampled and source.grader in ("llm", "program")
+
+    def audit(self, name: str) -> AuditReport | None:
+        """The audit of a labeler, if there is one."""
+        return next((one for one in self.audits if one.judge == name), None)
+
+    @property
+    def unaudited(self) -> list[str]:
+        """The judges whose grades rank systems, which ask a language model, and of which there is no audit."""
+        sources = [condition.source for condition in self.evaluation.conditions] if self.evaluation else []
+        return [
+            source.name
+            for source in sources
+            if source.grader == "llm"
+            and isinstance(self.config.judges.get(source.name), JudgeConfig)
+            and self.audit(source.name) is None
+        ]
 
     @property
     def key(self) -> dict[str, Any]:
@@ -84,6 +102,7 @@ class State:
             "runs": {condition.name: dict(condition.run_set.digests) for condition in conditions},
             # A design is drawn without a new label.
             **({"estimates": self._estimated} if self.sampled else {}),
+            **({"audits": {one.judge: audit_digest(one) for one in self.audits}} if self.audits else {}),
         }
 
     @property
@@ -146,7 +165,11 @@ def _computed(
         evaluation = measure(config, gathered, [runs], measures, settings, listener=listener) if runs else None
     except QuatiPoolError as error:
         missing["evaluation"] = str(error)
-    return State(config, seq, pool, ledger, gathered, runs, agreement, evaluation, missing, settings, seed, grading)
+    audits = stored_audits(grading, (listener or Listener()).say, names or None)
+    return State(
+        config, seq, pool, ledger, gathered, runs, agreement, evaluation, missing, settings, seed, grading,
+        audits=audits,
+    )  # fmt: skip
 
 
 def _estimated(state: State, database: str | None) -> State:

@@ -18,7 +18,7 @@ import yaml
 from quati_pool.data_sets.base import About
 from quati_pool.records import State
 from quati_pool.release.output import Output
-from quati_pool.release.state import Labelled, Release, ReleasedEstimates
+from quati_pool.release.state import Labelled, Release, ReleasedAudit, ReleasedEstimates
 from quati_pool.text.characters import one_line, possible
 from quati_pool.text.markdown import escape_markdown, pipe_table
 
@@ -122,6 +122,7 @@ def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> 
     if release.labelers:
         sections += ["## Grades", _main(release), _grades(release), _outside(release), _left_out(release)]
         sections += [] if release.estimates is None else _estimates(release.estimates)
+        sections += _audits(release.audits) if release.audits else []
         sections += ["## How the pairs were graded", *(_labeler(labelled) for labelled in release.labelers)]
     if release.sources:
         sections += ["## Built from", *(section for source in release.sources for section in _source(source))]
@@ -206,6 +207,14 @@ def _estimates(found: ReleasedEstimates) -> list[str]:
     note += f"{_line(found.judge)}, which is no estimate of people's."
     doubt = [] if found.without_majority is None else [f"{_line(found.without_majority)}."]
     return ["## Estimates", _line(found.statement), *doubt, _table(columns, rows), note]
+
+
+def _audits(found: Sequence[ReleasedAudit]) -> list[str]:
+    """What fools the judges."""
+    note = "The judges were asked about pairs that probes had changed in ways that must not raise a grade, or not move "
+    note += "it. A judge fails a probe if more pairs than a tolerated share certainly went wrong, beyond those of "
+    note += "controls, and passes if certainly fewer did (by 95 % intervals)."
+    return ["## Audits of judges", note, "\n".join(f"- {_line(one.verdicts)}" for one in found)]
 
 
 def _kind(labelled: Labelled) -> str:

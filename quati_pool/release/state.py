@@ -68,13 +68,20 @@ class ReleasedEstimates(NamedTuple):
     without_majority: str | None = None
 
 
+class ReleasedAudit(NamedTuple):
+    """The verdicts of an audit on a judge, in one or two sentences."""
+
+    judge: str
+    verdicts: str
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release:
     """A collection at one moment.
 
     Each call of ``passages`` returns a new iterator over every (doc_id, text) of the corpus, each doc_id once.
     ``sources`` are the existing data sets that it was built from; ``designs`` are in the order of their numbers;
-    ``estimates`` is None if there are none.
+    ``estimates`` is None if there are none; ``audits`` are those of judges among the labelers.
     ``pool`` is the file that ``files.pools`` writes, ``runs`` maps run_tags to TREC files, ``grades`` is the scale.
     ``provenance`` (JSON) is written to the manifest and the card; it must not contain a time, or two exports of the
     same state would differ.
@@ -91,5 +98,6 @@ class Release:
     sources: Sequence[About] = ()
     designs: Sequence[ReleasedDesign] = ()
     estimates: ReleasedEstimates | None = None
+    audits: Sequence[ReleasedAudit] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     config: Path

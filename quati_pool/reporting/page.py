@@ -8,6 +8,7 @@ from pathlib import Path
 from quati_pool.commands.evaluate import Settings
 from quati_pool.commands.report import State, opened
 from quati_pool.project.events import Listener
+from quati_pool.reporting.answers.findings import AUDITS
 from quati_pool.reporting.answers.report import opening
 from quati_pool.reporting.explorer.data import ExplorerData
 from quati_pool.reporting.explorer.links import FOLDER
@@ -16,7 +17,7 @@ from quati_pool.reporting.formats.document import Block, Details, Document, Figu
 from quati_pool.reporting.formats.html import page
 from quati_pool.reporting.formats.markdown import markdown
 from quati_pool.reporting.saved_files import report_folder, save
-from quati_pool.reporting.sections import agreement, methods, pool, systems, trust
+from quati_pool.reporting.sections import agreement, audits, methods, pool, systems, trust
 
 
 def report(
@@ -65,14 +66,17 @@ def _document(state: State) -> Document:
         *pool.pool_appendix(state),
         *pool.labels_appendix(state),
         *trust.appendix(state),
+        *audits.appendix(state),
         *methods.appendix(state),
     ]
+    audited = audits.body(state)
     sections = [
         Section("agreement", "Agreement", agreement.body(state)),
         Section("systems", "Systems", systems.body(state)),
         Section("pool", "The pool", pool.pool(state)),
         Section("labels", "Labels", pool.labels(state)),
         Section("quality", "Trust in the pool and in the qrels", trust.body(state)),
+        *([Section(AUDITS, "Audits of judges", audited)] if audited else []),
         Section("methods", "Methods", methods.body(state)),
         Section("appendix", "Appendix", everything_else),
     ]

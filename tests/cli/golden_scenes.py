@@ -425,6 +425,17 @@ DEMO = Scene(
     varying=PACKED,
 )
 
+AUDIT = Scene(
+    demo,
+    [
+        Call(None, "demo demo"),
+        Call("dry-run", "audit -c demo/pool.yaml --pairs 4 --dry-run"),
+        Call("audit", "audit -c demo/pool.yaml --pairs 4"),
+        Call("audit-again", "audit -c demo/pool.yaml --pairs 4 --probe question --probe language"),
+        Call("probes", "audit --probes"),
+    ],
+)
+
 # ---- prepare
 
 PREPARE_YAML = """\
@@ -542,6 +553,7 @@ SCENES = {
     "former": FORMER,
     "people": PEOPLE,
     "demo": DEMO,
+    "audit": AUDIT,
     "prepare": PREPARE,
     "bench": BENCH,
     "validate": VALIDATE,

@@ -133,6 +133,15 @@ def test_a_walk_from_a_new_workspace_ends(cli: Cli, tiny: Path, sketched: None) 
     assert "\nlexical and ana have graded all of them; nothing is left to do.\n" in cli("status").out
 
 
+def test_a_language_model_is_audited_last(cli: Cli, tiny: Path, server: ServerProcess, sketched: None) -> None:
+    with (tiny / "pool.yaml").open("a", encoding="utf-8") as file:
+        file.write(f"judges: {json.dumps(JUDGES)}\n")
+    steps = walk(cli)
+    assert steps[:2] == ["build", "judge fake"]
+    assert steps[7:9] == ["export qrels --labeler ana", "audit fake"]
+    assert "audit fake" not in steps[9:]
+
+
 @pytest.mark.slow
 def test_a_walk_from_the_demo_ends(cli: Cli, tmp_path: Path, sketched: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -29,9 +29,10 @@ status). What else is strange in an otherwise good answer is in ``patches``, and
 **The pair** of a call, its ``id`` in the log, is the last match of ``id_pattern`` (a regular expression with one group)
 in its user messages, or else its last user message; a request that asks again within a conversation needs
 ``id_pattern`` to be known as the same pair. **The grade** is ``grade_of(id, seed, index of the choice, scale)``,
-written as JSON under the keys of the request's schema: a text key gets the reason, the other one the grade,
-on the scale of its ``enum``; numbers before it are aspects (``aspects_of``). Without a schema the keys are ``Razão``
-and ``Pontuação``, the scale 0 to 3.
+or that of the first of ``grades`` (regular expressions, each with a grade) found in its last user message, written as
+JSON under the keys of the request's schema: a text key gets the reason, the other one the grade, on the scale of its
+``enum``; numbers before it are aspects (``aspects_of``). Without a schema the keys are ``Razão`` and ``Pontuação``, the
+scale 0 to 3.
 
 **An answer** is given instead where the schema's only key is ``answer`` or ``answers`` (a string or strings, of an
 ``enum`` or free). It is that of the last marker ``[[answer: …]]`` in the user messages (several: ``[[answer: 2, 7]]``;
@@ -291,6 +292,7 @@ class Script:
     shares: dict[str, float] | None = None
     seed: int = 0
     id_pattern: str | None = None
+    grades: tuple[tuple[str, int], ...] = ()
     key: str | None = None
     model: str | None = None
     refuses: tuple[str, ...] = ()
@@ -329,6 +331,7 @@ class Server:
             settings = await request.json()
             self.script = Script(**settings)
             self.queue = list(self.script.queue)
+            _rules[:] = [(re.compile(pattern), grade) for pattern, grade in self.script.grades]
             return web.json_response({})
         if path == "/control/log":
             state = {"entries": self.entries, "paths": self.paths, "peak": self.peak, "in_flight": self.in_flight}
@@ -661,9 +664,20 @@ def aspects_of(body: dict[str, Any], pair: str, index: int) -> dict[str, int]:
     return {key: grade_of(f"{pair} {key}", body.get("seed"), index, scale or range(4)) for key, scale in numbers[:-1]}
 
 
+_rules: list[tuple[re.Pattern[str], int]] = []
+"""``grades`` of the script, compiled."""
+
+
 def _grade(body: dict[str, Any], pair: str, index: int = 0) -> int | None:
     """The grade that is meant, whatever the way in which it is given; None where none is asked for."""
-    return grade_of(pair, body.get("seed"), index, form_of(body)[2]) if answering_form(body) is None else None
+    if answering_form(body) is not None:
+        return None
+    if _rules:
+        last = next(message["content"] for message in reversed(body["messages"]) if message["role"] == "user")
+        for pattern, grade in _rules:
+            if pattern.search(last):
+                return grade
+    return grade_of(pair, body.get("seed"), index, form_of(body)[2])
 
 
 def completion(body: dict[str, Any], pair: str, way: str) -> dict[str, Any]:

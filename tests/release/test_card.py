@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from quati_pool.judging.prompts import load_prompt
 from quati_pool.release.about import ReleaseConfig
 from quati_pool.release.card import Part, card, header
-from quati_pool.release.state import EstimatedSystem, Labelled, Release, ReleasedEstimates
+from quati_pool.release.state import EstimatedSystem, Labelled, Release, ReleasedAudit, ReleasedEstimates
 from tests.release.small_release import HOSTILE, labelled, release_of
 
 PARTS = [Part("corpus", "corpus", 3), Part("qrels-gpt", "test", 2, "qrels/gpt", "gpt")]
@@ -75,6 +75,15 @@ def test_estimates_are_shown_with_what_they_hold_for(tmp_path: Path) -> None:
         "People only: without the judge's grades. Judge alone: under the grades of gpt\\_4, which is no estimate of "
         "people's.\n\n## How the pairs were graded" in text
     )
+
+
+def test_the_verdicts_of_audits_are_escaped(tmp_path: Path) -> None:
+    found = [ReleasedAudit("gpt_4", "gpt_4 failed the probe for *stuffing*.\n# Not a heading")]
+    text = card(replace(one(tmp_path), audits=found), PARTS).replace("\\#", "#")
+    assert "\n\n- gpt\\_4 failed the probe for \\*stuffing\\*. # Not a heading\n\n## How the pairs" in text.replace(
+        "\\#", "#"
+    )
+    assert "## Audits" not in card(one(tmp_path / "without"), PARTS)
 
 
 def test_all_that_is_known_is_told(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from quati_pool.commands.audit.queue import AuditQueue
 from quati_pool.commands.audit.settings import AuditSettings
 from quati_pool.commands.judge.chosen_judge import ChosenJudge, JudgeOptions, chosen_judge, pick_judge
 from quati_pool.commands.judge.judging_run import Calls, JudgingRun, Money
-from quati_pool.commands.llm_runs import Ending, budget_spent
+from quati_pool.commands.llm_runs import Ending, budget_spent, check_budget
 from quati_pool.errors import QuatiPoolError
 from quati_pool.judging.aggregation import METHODS
 from quati_pool.labels.base import Grader
@@ -51,6 +51,18 @@ class AuditedProbe:
         """How many cases were drawn by people's grades."""
         return sum(case.people is not None for case in self.cases)
 
+    @property
+    def pairs(self) -> int:
+        """How many pairs were changed, some of them perhaps in several ways."""
+        return len({(case.query_id, case.doc_id) for case in self.cases})
+
+    @property
+    def pairs_needed(self) -> int | None:
+        """How many pairs would decide, of which each gives as many cases as now; None as in the findings."""
+        if self.findings is None or self.findings.pairs_needed is None:
+            return None
+        return math.ceil(self.findings.pairs_needed * self.pairs / len(self.cases))
+
 
 @dataclass(frozen=True, eq=False)
 class Asked:
@@ -65,11 +77,17 @@ class Asked:
     ended: Ending | None = None
     error: BaseException | None = None
 
+    @property
+    def stopped(self) -> bool:
+        """Whether something ended the run early, so that no further judge is asked."""
+        return self.ended is not None or self.error is not None
+
 
 @dataclass(frozen=True, eq=False)
 class AuditReport:
     """The audit of one judge. ``kappa`` is its Cohen's κ with itself over pairs that it was asked about again, None if
-    it is undefined. ``runs`` are what this run asked of each judge behind it; none if nothing was to be asked."""
+    it is undefined. ``runs`` are what this run asked of each judge behind it; none if nothing was to be asked.
+    ``pairs`` is how many pairs each probe was to change."""
 
     judge: str
     config: PoolConfig
@@ -78,6 +96,7 @@ class AuditReport:
     probes: Sequence[AuditedProbe]
     kappa: float | None
     runs: Sequence[Asked] = ()
+    pairs: int = 0
 
     @property
     def left(self) -> int:
@@ -95,10 +114,15 @@ class AuditReport:
         return sum(run.calls.cost for run in self.runs if run.calls is not None)
 
     @property
+    def unknown_costs(self) -> int:
+        """How many attempts of this run have an unknown cost."""
+        return sum(run.calls.unknown for run in self.runs if run.calls is not None)
+
+    @property
     def fault(self) -> BaseException | None:
         """What ended the run before all was asked, to be raised although its answers are kept; None if nothing did."""
-        last = next((run for run in reversed(self.runs) if run.left), None)
-        if last is None:
+        last = next((run for run in self.runs if run.stopped), None)
+        if last is None or not self.left:
             return None
         if last.error is not None:
             return last.error
@@ -130,6 +154,7 @@ def audit(
     """
     config = load_config(config) if isinstance(config, Path) else config
     settings, stop = settings or AuditSettings(), stop or threading.Event()
+    check_budget(settings.budget)
     reports: list[AuditReport] = []
     spent = 0.0
     for name in list(dict.fromkeys(names)) or [pick_judge(config, None)]:
@@ -144,11 +169,13 @@ def audit(
                 with chosen_judge(config, member.name, options) as chosen, chosen.alone(listener.say):
                     chosen.read_again(listener)
                     queues.append(AuditQueue(chosen, in_turn(probes)))
-                    if not runs or runs[-1].ended is None:
+                    if any(run.stopped for run in runs):
+                        runs.append(Asked(chosen.name, 0, queues[-1].left))
+                    else:
                         runs.append(_ask(chosen, queues[-1], options, listener, stop))
                         spent += runs[-1].money.spent if runs[-1].money else 0.0
-            reports.append(_report(drawn, probes, queues, runs))
-        if runs[-1].ended is not None:
+            reports.append(_report(drawn, probes, queues, runs, settings.pairs))
+        if any(run.stopped for run in runs):
             break
     return reports
 
@@ -160,7 +187,7 @@ def stored_audit(grading: Grading, name: str, say: Callable[[str], None]) -> Aud
     probes = []
     for each in PROBES.names():
         probe = drawn.probe(each)
-        probes.append(AuditedProbe(each, probe, drawn.kept(each, probe) or ()))
+        probes.append(AuditedProbe(each, probe, drawn.kept(each, probe) or (), problem=probe.problem()))
     if not any(one.cases for one in probes):
         return None
     queues = [AuditQueue(member.chosen(grading), in_turn(probes)) for member in drawn.members]
@@ -200,7 +227,11 @@ def _ask(
 
 
 def _report(
-    drawn: DrawnCases, probes: Sequence[AuditedProbe], queues: Sequence[AuditQueue], runs: Sequence[Asked]
+    drawn: DrawnCases,
+    probes: Sequence[AuditedProbe],
+    queues: Sequence[AuditQueue],
+    runs: Sequence[Asked],
+    pairs: int | None = None,
 ) -> AuditReport:
     config = drawn.grading.config
     settings = config.judges[drawn.name]
@@ -215,7 +246,8 @@ def _report(
 
     read = [_with_findings(one, drawn.scale, grade) for one in probes]
     grader = drawn.grading.labeler(drawn.name).grader
-    return AuditReport(drawn.name, config, grader, drawn.scale, read, _kappa(read, sorted(config.grades)), runs)
+    kappa = _kappa(read, sorted(config.grades))
+    return AuditReport(drawn.name, config, grader, drawn.scale, read, kappa, runs, pairs or config.audit.pairs)
 
 
 def _with_findings(one: AuditedProbe, scale: Scale, grade: Callable[[Case, Shown, int], float]) -> AuditedProbe:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +24,7 @@ from quati_pool.commands.audit.graded_pairs import people_of, read_graded, read_
 from quati_pool.commands.audit.queue import shown_pair
 from quati_pool.commands.judge.chosen_judge import ChosenJudge
 from quati_pool.errors import ConfigError
-from quati_pool.files.artifacts import digest, file_digest, locked, stale, write_file
+from quati_pool.files.artifacts import digest, file_digest, locked, read_counts, stale, write_file
 from quati_pool.files.lines import output, read_lines
 from quati_pool.judging.base import Judge
 from quati_pool.labels.labelers import Grading, judge_definition, judge_version
@@ -78,7 +79,8 @@ def scale_of(config: PoolConfig) -> Scale:
 
 
 class DrawnCases:
-    """The cases of one judge, or consensus of judges, by probe."""
+    """The cases of one judge, or consensus of judges, by probe: of ``pairs`` pairs each, or, without a number, of as
+    many as the settings say, or more if more were drawn before."""
 
     def __init__(self, grading: Grading, name: str, pairs: int | None, say: Callable[[str], None]) -> None:
         self.grading = grading
@@ -86,7 +88,7 @@ class DrawnCases:
         self.members = members(grading, name)
         self.scale = scale_of(grading.config)
         self._config = grading.config
-        self._pairs = pairs or grading.config.audit.pairs
+        self._pairs = pairs
         self._workspace = Workspace(grading.config.folder)
         self._say = say
 
@@ -103,28 +105,30 @@ class DrawnCases:
         return None if stale(path, self._key(name, probe)) is not None else _read(path)
 
     def cases(self, name: str, probe: Probe, *, again: bool = False, write: bool = True) -> list[Case]:
-        """The cases of a probe: those in the workspace or, where there are none or they are to be drawn ``again``, new
-        ones, which are kept with ``write``."""
+        """The cases of a probe: those in the workspace or, where these are of fewer pairs than wanted or are to be
+        drawn ``again``, new ones, which are kept with ``write``."""
         path = self._workspace.audit(self.name, name)
-        with locked(self._workspace.lock(f"audit-{self.name}-{name}"), self._say):
+        wanted = self._pairs or self._config.audit.pairs
+        # Even a lock is a file.
+        with locked(self._workspace.lock(f"audit-{self.name}-{name}"), self._say) if write else nullcontext():
             found = None if again else self.kept(name, probe)
-            if found is None:
-                found = self._drawn(name, probe)
+            if found is None or read_counts(path)["pairs"] < wanted:
+                found = self._drawn(name, probe, wanted, found or ())
                 if write:
-                    write_file(path, self._key(name, probe), {}, lambda partial: _write(partial, found))
-        return found
+                    write_file(path, self._key(name, probe), {}, lambda partial: _write(partial, found, wanted))
+        return found if self._pairs is None else _of_first(found, self._pairs)
 
-    def _drawn(self, name: str, probe: Probe) -> list[Case]:
+    def _drawn(self, name: str, probe: Probe, pairs: int, kept: Sequence[Case]) -> list[Case]:
         graded = self._graded
         drawn = draw(graded, probe.drawn, self.scale, max(self._config.grades), self._config.seed)
-        places = drawn.places[: _READ * self._pairs].tolist()
+        places = drawn.places[: _READ * pairs].tolist()
         keys = [(graded.query_ids[place], graded.doc_ids[place]) for place in places]
         texts = read_pairs(self.grading, set(keys))
         candidates = (
             Candidate(texts[key], int(graded.judge[place]), _whole(graded.people[place]))
             for key, place in zip(keys, places, strict=True)
         )
-        return make_cases(name, probe, candidates, self._material, self._config.seed, self._pairs, self._fits)
+        return make_cases(name, probe, candidates, self._material, self._config.seed, pairs, self._fits, kept)
 
     def _fits(self, shown: Shown) -> bool:
         """Whether every member is shown all of a text."""
@@ -158,9 +162,9 @@ class DrawnCases:
             "pool": self._workspace.input_digest(self.grading.pool),
             "narratives": digest(dict(self.grading.narratives)),
             "judges": {member.name: judge_version(member.settings, member.judge) for member in self.members},
+            "samples": {member.name: [member.settings.samples, member.settings.aggregate] for member in self.members},
             "method": settings.method if isinstance(settings, ConsensusConfig) else None,
             "seed": config.seed,
-            "pairs": self._pairs,
             "answers_from": self.scale.answers_from,
             "people": config.audit.people,
             "probe": config.audit.probe(name).component.identity,
@@ -173,11 +177,17 @@ def _whole(grade: float) -> int | None:
     return None if np.isnan(grade) else int(grade)
 
 
-def _write(path: Path, cases: Sequence[Case]) -> dict[str, int]:
+def _of_first(cases: Sequence[Case], pairs: int) -> list[Case]:
+    """The cases of the first ``pairs`` pairs."""
+    kept = set(list(dict.fromkeys((case.query_id, case.doc_id) for case in cases))[:pairs])
+    return [case for case in cases if (case.query_id, case.doc_id) in kept]
+
+
+def _write(path: Path, cases: Sequence[Case], pairs: int) -> dict[str, int]:
     with output(path) as stream:
         for case in cases:
             stream.write(json.dumps(case.as_json()).encode() + b"\n")
-    return {"cases": len(cases)}
+    return {"cases": len(cases), "pairs": pairs}
 
 
 def _read(path: Path) -> list[Case]:

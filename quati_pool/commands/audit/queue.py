@@ -19,6 +19,9 @@ from quati_pool.records import State
 from quati_pool.store.records import AUDITING, Entry, Label, Phase, content_sha
 
 _CHUNK = 64
+# By so much the numbers of a repetition's samples are above those of the one before, whatever the judge's samples: are;
+# more than that are refused.
+_REPETITION = 1_000
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,9 @@ class Ask:
         """The same for all pairs whose answers are the same: a judge that is audited does not look at ids."""
         return self.content, self.repetition
 
-    def samples(self, wanted: int) -> range:
-        """The numbers under which its ``wanted`` samples are stored: those of further repetitions follow."""
-        first = max(self.repetition - 1, 0) * wanted + 1
-        return range(first, first + wanted)
+    def stored(self, sample: int) -> int:
+        """The number under which a sample, counted from 1, is stored."""
+        return max(self.repetition - 1, 0) * _REPETITION + sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,6 @@ class AuditQueue:
     def entries(self, task: Task, answers: Sequence[Answer], endpoint: str | None = None) -> list[Entry]:
         assert isinstance(task, ProbeTask)
         ask, model = task.ask, self._chosen.judge.model
-        numbers = ask.samples(self.samples)
         return [
             Entry(
                 label=Label(
@@ -115,7 +116,7 @@ class AuditQueue:
                     doc_id=ask.pair.doc_id,
                     content_sha=ask.content,
                     phase=ask.phase,
-                    sample=numbers[answer.sample - 1],
+                    sample=ask.stored(answer.sample),
                     status=answer.verdict.status,
                     relevance=answer.verdict.relevance,
                     rationale=answer.verdict.rationale or answer.verdict.problem,
@@ -146,7 +147,7 @@ class AuditQueue:
         for label in self.grading.store.current(collection, self.name, chosen.version, query_ids, AUDITING):
             repetition, sample = 0, label.sample
             if label.phase == "repeat":
-                repetition, sample = (label.sample - 1) // self.samples + 1, (label.sample - 1) % self.samples + 1
+                repetition, sample = (label.sample - 1) // _REPETITION + 1, (label.sample - 1) % _REPETITION + 1
             if (label.content_sha, repetition) in self._asks:
                 known = self._known.setdefault((label.content_sha, repetition), {})
                 if known.get(sample, (None, None))[0] is not State.ok:

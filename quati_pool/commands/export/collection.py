@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from quati_pool import __version__
+from quati_pool.commands.export.audits import released_audits
 from quati_pool.commands.export.estimates import released_estimates
 from quati_pool.commands.export.labelers import ChosenLabelers, choose_labelers
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
@@ -113,6 +114,7 @@ def export(
         designs = _designs(Designs(store, config.name))
         people = not labelers or any(each.labelled.kind == "assessor" for each in chosen.labelers)
         estimates = released_estimates(config, store, listener.say) if people else None
+        audits = released_audits(grading, [each.labelled.labeler for each in chosen.labelers], listener.say)
     if config.texts is not None:
         texts = open_texts(config, read_ledger(grading.pool), corpora, builder, force=False)
         corpora += [] if texts is None else [texts]
@@ -130,6 +132,7 @@ def export(
         sources=about_data_sets(config),
         designs=designs,
         estimates=estimates,
+        audits=audits,
         provenance={"seed": config.seed, "config": file_digest(config.path)},
         config=config.path,
     )
@@ -185,6 +188,7 @@ def _key(
             for one in release.designs
         ],
         **({} if release.estimates is None else {"estimates": digest(release.estimates)}),
+        **({"audits": digest(release.audits)} if release.audits else {}),
     }
 
 

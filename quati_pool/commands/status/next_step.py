@@ -1,10 +1,11 @@
-"""The next command for a collection: faults, build, judges, people, agreement, evaluation, report, export."""
+"""The next command for a collection: faults, build, judges, people, agreement, evaluation, report, export, audit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from quati_pool.commands.audit.stored_audits import was_audited
 from quati_pool.commands.status.labelers import LabelerState
 from quati_pool.commands.status.outputs import OutputState
 from quati_pool.commands.status.state import WorkspaceState
@@ -41,6 +42,8 @@ def _steps(state: WorkspaceState) -> Iterator[NextStep]:
         yield from _people(state)
     yield from _results(state)
     yield from _exports(state)
+    if state.without_texts is None:
+        yield from _audits(state)
 
 
 def _judges(state: WorkspaceState) -> Iterator[NextStep]:
@@ -97,6 +100,16 @@ def _exports(state: WorkspaceState) -> Iterator[NextStep]:
     if chosen is not None and all(one.command[1] == "explorer" for one in exports):
         missing = ("--allow-missing",) if chosen.coverage.pending else ()
         yield NextStep(("export", "qrels", "--labeler", chosen.name, *missing), "nothing was exported yet")
+
+
+def _audits(state: WorkspaceState) -> Iterator[NextStep]:
+    """Judges that ask a language model, once people have graded too."""
+    graded = state.labels.with_grades
+    if any(one.grader == "people" for one in graded):
+        for one in graded:
+            judge = one.runs and one.grader == "llm" and one.name not in state.blocked
+            if judge and not was_audited(state.config, one.name):
+                yield NextStep(("audit", one.name), "no audit says yet what fools it")
 
 
 def _allowing(state: WorkspaceState, output: OutputState) -> tuple[str, ...]:

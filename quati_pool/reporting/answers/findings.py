@@ -18,7 +18,7 @@ from quati_pool.reporting.answers.evaluate import missing_queries, unjudged, wit
 from quati_pool.reporting.explorer import links
 from quati_pool.reporting.formats.document import Link, Words
 from quati_pool.text.display_width import beginning
-from quati_pool.text.pluralize import counted
+from quati_pool.text.pluralize import counted, listed
 
 LOW_TAU = 0.8
 """Orders of systems with a lower Kendall's τ differ noticeably (Voorhees, SIGIR 1998)."""
@@ -32,6 +32,8 @@ ALONE = 0.5
 """The share of the pool's pairs that single systems brought."""
 FALL = 2
 """The ranks that a system loses without its own pairs."""
+AUDITS = "audits"
+"""The id of a report's section on audits."""
 
 _REASON = 90
 
@@ -41,9 +43,9 @@ def findings(state: State) -> list[Words]:
     return [finding for _, find in CHECKS for finding in find(state)]
 
 
-def checked() -> list[str]:
+def checked(state: State) -> list[str]:
     """What ``findings`` looks at, in words."""
-    return list(dict.fromkeys(name for name, _ in CHECKS))
+    return list(dict.fromkeys(name for name, find in CHECKS if find is not fooled or state.audits))
 
 
 def _first(state: State) -> Condition | None:
@@ -211,6 +213,21 @@ def lenient(state: State) -> Iterator[Words]:
     yield Link(words, links.pairs(judge, other)), f": by {abs(difference):.2f} of a grade on average, on {_on(pair)}."
 
 
+def fooled(state: State) -> Iterator[Words]:
+    """The probes that fooled the first labeler, if that is a judge that was audited, the worst first."""
+    condition = _first(state)
+    audit = condition and state.audit(condition.source.name)
+    if not audit:
+        return
+    found = [(one.probe, one.findings) for one in audit.probes if one.findings and one.findings.verdict == "fooled"]
+    found.sort(key=lambda one: -one[1].excess.value if one[1].excess else 0)
+    for probe, worst in found[:1]:
+        dangers = listed([one.danger for one, _ in found])
+        share = wording.percent(worst.fooled.hits, worst.fooled.n)
+        pairs = f"{share} of {counted(worst.fooled.n, 'changed pair', 'changed pairs')}"
+        yield Link(f"{wording.name(audit.judge)} fails its audit", f"#{AUDITS}"), f" ({dangers}): {pairs} {probe.seen}."
+
+
 def revealed(state: State) -> Iterator[Words]:
     """Whose grades were led by a judge's most often."""
     led = max(state.gathered.sources, key=lambda source: source.revealed, default=None)
@@ -365,6 +382,7 @@ CHECKS: tuple[tuple[str, Callable[[State], Iterator[Words]]], ...] = (
     ("the lead of the best system", lead),
     ("the order of systems under each labeler", orders),
     ("agreement", kappas),
+    ("what fools the judge", fooled),
     ("lenient labelers", lenient),
     ("grades given after seeing a judge's", revealed),
     ("pairs on which people's grades tie", without_majority),

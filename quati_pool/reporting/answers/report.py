@@ -120,7 +120,7 @@ def _distrust(state: State, lines: int) -> OpeningPart:
     """The most important findings in about so many ``lines``, and the others folded."""
     title, found = "What to distrust", findings(state)
     if not found:
-        return OpeningPart(title, [Paragraph(f"Nothing that was checked: {listed(checked())}.")])
+        return OpeningPart(title, [Paragraph(f"Nothing that was checked: {listed(checked(state))}.")])
     ends = accumulate(map(_lines, found))
     shown = min(FINDINGS, max(1, sum(end <= lines for end in ends)))
     blocks: list[Listing | Details] = [Listing(found[:shown])]

@@ -21,6 +21,7 @@ from quati_pool.labels.gathered import LabelSource
 from quati_pool.pooling.pool import Pool
 from quati_pool.project.inputs import load_queries
 from quati_pool.records import Int, Qrels, Query, Run
+from quati_pool.reporting.explorer.audits import audits
 from quati_pool.reporting.explorer.scripts import NO_GRADE, NO_LABEL
 from quati_pool.reporting.tables.estimate import interval
 from quati_pool.store.records import ADJUDICATED
@@ -109,6 +110,7 @@ class ExplorerData:
             "boards": [condition and self._board(condition) for condition in self.conditions],
             "estimates": self._estimates(),
             "agreement": [*self._agreement()],
+            **({"audits": audits(self.state, self.texts)} if self.state.audits else {}),
         }
 
     def scores(self, labeler: int, measure: int) -> list[list[float | None]] | None:

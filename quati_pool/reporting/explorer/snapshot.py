@@ -36,8 +36,8 @@ class Snapshot:
         return frozenset(path for path in found if not path.startswith(("data/collection", "data/query")))
 
     def collection(self, hidden: Iterable[Ids]) -> bytes:
-        """The script with the collection's data, without judges' grades of the pairs ``hidden`` and without the systems
-        that brought them into the pool."""
+        """The script with the collection's data, without judges' grades of the pairs ``hidden``, in audits neither,
+        and without the systems that brought them into the pool."""
         (data,) = self._read("collection")
         numbers = sorted(self.pairs[ids] for ids in hidden if ids in self.pairs)
         for judge in self.judges:
@@ -47,6 +47,8 @@ class Snapshot:
             data["labels"][judge] = "".join(marks)
         for number in numbers:
             data["alone"][number] = -1
+        for audit in filter(None, data.get("audits", ())):
+            audit["worst"] = [one for one in audit["worst"] if one["pair"] not in numbers]
         return script("collection", {**data, "hidden": numbers})
 
     def query(self, number: int, hidden: Collection[Ids]) -> tuple[bytes, list[str]]:

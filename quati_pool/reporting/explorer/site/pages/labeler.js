@@ -162,6 +162,7 @@
       <h1 tabindex="-1"><${Name} text=${model.labelers[labeler].name} /></h1>
       <${About} ...${{ model, labeler, distribution }} />
       <${Distribution} ...${{ model, labeler, distribution }} />
+      <${explorer.Audit} ...${{ model, labeler }} />
       ${against !== null &&
       html`<section>
         <h2>Against another labeler</h2>

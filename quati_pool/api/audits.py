@@ -1,0 +1,144 @@
+"""Audits of judges and their plans, as results to print, and as frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from quati_pool.api.frames import frame
+from quati_pool.api.results import Result, Views
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from quati_pool.commands.audit.audit import AuditReport
+    from quati_pool.commands.audit.plan import AuditPlan as TypedPlan
+    from quati_pool.stats.shares import Difference, Share
+
+_NAMED = {"judge": "str", "probe": "str"}
+
+
+class Audit(Result):
+    """What fools judges; ``audit``'s result. Shares are from 0 to 1, with the ends of their 95 % intervals."""
+
+    result: Sequence[AuditReport]
+
+    more = "Frames: probes, variants, worst. The command's JSON: to_dict(). All tables: to_latex()."
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The audited judges."""
+        return tuple(report.judge for report in self.result)
+
+    @property
+    def cost(self) -> float:
+        """What this run spent in US dollars, as far as known."""
+        return sum(report.cost for report in self.result)
+
+    @property
+    def probes(self) -> pd.DataFrame:
+        """One row per judge and probe: judge, probe, danger, verdict (str: fooled, undecided, cleared or not asked), n
+        (int64: changed pairs with a grade), fooled, the share whose grade moved as it must not, control, that of the
+        controls, and excess, the difference that the verdict compares with the bound, each with its interval (fooled,
+        fooled_low, fooled_high, and so on), bound, mean_change and control_change in grades (float64, NaN without any),
+        ungraded (int64), pairs_needed (Int64, where more pairs would decide), problem (str: why the probe could not be
+        used; empty where it could)."""
+        rows: list[list[Any]] = []
+        for report in self.result:
+            for one in report.probes:
+                found = one.findings
+                named = [report.judge, one.name, one.probe.danger, found.verdict if found else "not asked"]
+                if found is None:
+                    figures = [0, *[None] * 9, one.probe.parameters.bound, None, None, 0, None]
+                else:
+                    figures = [
+                        found.fooled.n, *_share(found.fooled), *_share(found.control), *_difference(found.excess),
+                        found.bound, found.mean_change, found.control_change, found.ungraded, found.pairs_needed,
+                    ]  # fmt: skip
+                rows.append([*named, *figures, one.problem or ""])
+        shares = [f"{name}{end}" for name in ("fooled", "control", "excess") for end in ("", "_low", "_high")]
+        columns = {
+            **_NAMED, "danger": "str", "verdict": "str", "n": "int64",
+            **dict.fromkeys([*shares, "bound", "mean_change", "control_change"], "float64"),
+            "ungraded": "int64", "pairs_needed": "Int64", "problem": "str",
+        }  # fmt: skip
+        return frame(rows, columns)
+
+    @property
+    def variants(self) -> pd.DataFrame:
+        """One row per way of changing pairs: judge, probe, variant (str), n (int64), fooled and control with their
+        intervals (float64), as in ``probes``."""
+        rows: list[list[Any]] = [
+            [report.judge, one.name, each.name, each.fooled.n, *_share(each.fooled), *_share(each.control)]
+            for report in self.result
+            for one in report.probes
+            if one.findings is not None
+            for each in one.findings.variants
+        ]
+        shares = [f"{name}{end}" for name in ("fooled", "control") for end in ("", "_low", "_high")]
+        return frame(rows, {**_NAMED, "variant": "str", "n": "int64", **dict.fromkeys(shares, "float64")})
+
+    @property
+    def worst(self) -> pd.DataFrame:
+        """The pairs that fooled each judge most: judge, probe, variant, query_id, doc_id (str), the judge's grades
+        before and after the change (int64), people's grade (Int64, missing without one), and what the judge was shown:
+        query and text, changed_query and changed_text (str)."""
+        rows: list[list[Any]] = []
+        for report in self.result:
+            for one in report.probes:
+                if one.findings is None or one.outcomes is None:
+                    continue
+                for place in one.findings.worst:
+                    case = one.cases[place]
+                    rows.append(
+                        [
+                            report.judge, one.name, case.variant, case.query_id, case.doc_id, case.before,
+                            one.outcomes.after[place], case.people, case.original.query, case.original.text,
+                            case.changed.query, case.changed.text,
+                        ]
+                    )  # fmt: skip
+        columns = {
+            **_NAMED, "variant": "str", "query_id": "str", "doc_id": "str", "before": "int64", "after": "int64",
+            "people": "Int64", "query": "str", "text": "str", "changed_query": "str", "changed_text": "str",
+        }  # fmt: skip
+        return frame(rows, columns)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The same as ``probes``."""
+        return self.probes
+
+    def _views(self) -> Views:
+        from quati_pool.reporting.answers.audit import answer
+        from quati_pool.reporting.json_data.audit import as_data
+        from quati_pool.reporting.tables.audit import tables
+
+        return Views(answer, tables, as_data)
+
+
+class AuditPlan(Result):
+    """What an audit would ask and cost; the result of ``audit`` with ``dry_run=True``."""
+
+    result: Sequence[TypedPlan]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per judge that would be asked: audited, the judge of the audit, and judge (str), texts, to_ask,
+        calls, input_tokens, output_tokens (int64), cost in US dollars and seconds (float64, NaN where unknown)."""
+        counts = dict.fromkeys(("texts", "to_ask", "calls", "input_tokens", "output_tokens"), "int64")
+        columns = {"audited": "str", "judge": "str", **counts, "cost": "float64", "seconds": "float64"}
+        return frame(([getattr(plan, name) for name in columns] for plan in self.result), columns)
+
+    def _views(self) -> Views:
+        from quati_pool.reporting.answers.audit import plan_answer
+        from quati_pool.reporting.json_data.audit import plan_data
+        from quati_pool.reporting.tables.audit import plan_tables
+
+        return Views(plan_answer, plan_tables, plan_data)
+
+
+def _share(found: Share | None) -> list[float | None]:
+    """A share with its interval; nothing without units."""
+    return [None] * 3 if found is None or found.share is None else [found.share, found.low, found.high]
+
+
+def _difference(found: Difference | None) -> list[float | None]:
+    return [None] * 3 if found is None else [*found]

@@ -1,0 +1,146 @@
+"""The JSON of ``audit``, with and without --dry-run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from quati_pool.audit.outcomes import VariantResult
+from quati_pool.commands.audit.audit import REPEAT, Asked, AuditedProbe, AuditReport
+from quati_pool.commands.audit.plan import AuditPlan
+from quati_pool.reporting.json_data.serializer import Undefined, known, pick, serialize
+from quati_pool.reporting.tables import audit as tables
+from quati_pool.stats.shares import Share
+
+
+def as_data(reports: Sequence[AuditReport]) -> Any:
+    """The JSON object of ``audit``, those of several judges under ``audits``. Undefined values are null, with the
+    reason under ``undefined``."""
+    audits = [_report(report) for report in reports]
+    return serialize(audits[0] if len(audits) == 1 else {"audits": audits})
+
+
+def _report(report: AuditReport) -> dict[str, Any]:
+    unknown = report.unknown_costs
+    return {
+        **pick(report, "judge grader lowest=scale.lowest answers_from=scale.answers_from pairs"),
+        "probes": [_probe(one) for one in report.probes],
+        "repeat": _repeat(report),
+        **pick(report, "asked left"),
+        "cost": Undefined(f"the cost of {unknown} attempts is unknown") if unknown else report.cost,
+        "runs": [_run(run) for run in report.runs],
+    }
+
+
+def _run(run: Asked) -> dict[str, Any]:
+    calls = run.calls
+    counts = {} if calls is None else pick(calls, "attempts retries known_cost=cost attempts_of_unknown_cost=unknown")
+    return {**pick(run, "judge asked left ended"), **counts, "error": None if run.error is None else str(run.error)}
+
+
+def _probe(one: AuditedProbe) -> dict[str, Any]:
+    missing = tables.problem(one) or ""
+    found = one.findings
+    named = {"probe": one.name, **pick(one.probe, "danger expected drawn")}
+    ends = {"problem": one.problem, **pick(one.probe, "advice paper")}
+    empty = Share(0, 0, 0.0, 1.0)
+    if found is None:
+        nothing = Undefined(missing)
+        return {
+            **named,
+            **_share(empty, missing),
+            "control": None,
+            "excess": None,
+            "bound": one.probe.parameters.bound,
+            "verdict": "not asked",
+            "mean_change": nothing,
+            "control_mean_change": nothing,
+            "ungraded": 0,
+            "ungraded_controls": 0,
+            "by_people": 0,
+            "cases": 0,
+            "pairs": 0,
+            "pairs_needed": None,
+            "variants": [],
+            "worst": [],
+            **ends,
+        }
+    undecidable = "the excess is the bound, so that no number of pairs would decide"
+    return {
+        **named,
+        **_share(found.fooled, missing),
+        "control": found.control and _share(found.control, missing),
+        "excess": found.excess and found.excess._asdict(),
+        **pick(found, "bound verdict"),
+        "mean_change": known(found.mean_change, missing),
+        "control_mean_change": known(found.control_change, "no control has a grade"),
+        "ungraded": found.ungraded,
+        "ungraded_controls": tables.ungraded_controls(one),
+        "by_people": one.by_people,
+        "cases": len(one.cases),
+        "pairs": one.pairs,
+        "pairs_needed": known(one.pairs_needed, undecidable) if found.verdict == "undecided" else None,
+        "variants": [_variant(each) for each in found.variants],
+        "worst": [_case(one, place) for place in found.worst],
+        **ends,
+    }
+
+
+def _share(found: Share, missing: str) -> dict[str, Any]:
+    ends = (found.low, found.high) if found.n else (None, None)
+    return {
+        "n": found.n,
+        "fooled": found.hits,
+        "share": known(found.share, missing),
+        "low": known(ends[0], missing),
+        "high": known(ends[1], missing),
+    }
+
+
+def _variant(each: VariantResult) -> dict[str, Any]:
+    missing = "no pair that was changed so has a grade"
+    return {
+        "variant": each.name,
+        **_share(each.fooled, missing),
+        "control": each.control and _share(each.control, missing),
+    }
+
+
+def _case(one: AuditedProbe, place: int) -> dict[str, Any]:
+    case = one.cases[place].as_json()
+    texts = {name: case.pop(name) for name in ("original", "changed", "control")}
+    return {**case, "after": tables.grade_after(one, place), **texts}
+
+
+def _repeat(report: AuditReport) -> dict[str, Any] | None:
+    """How consistent the judge is with itself; None if the probe was left out."""
+    one = next((one for one in report.probes if one.name == REPEAT), None)
+    if one is None:
+        return None
+    missing = tables.problem(one) or ""
+    share = _share(Share(0, 0, 0.0, 1.0) if one.findings is None else one.findings.fooled, missing)
+    constant = "all grades before and after are the same one"
+    return {
+        "n": share["n"],
+        "changed": share["fooled"],
+        **{name: share[name] for name in ("share", "low", "high")},
+        "kappa": known(report.kappa, missing or constant),
+    }
+
+
+def plan_data(plans: Sequence[AuditPlan]) -> Any:
+    """The JSON object of ``audit --dry-run``, those of several judges under ``plans``."""
+    found = [_plan(plan) for plan in plans]
+    return serialize(found[0] if len(found) == 1 else {"plans": found})
+
+
+def _plan(plan: AuditPlan) -> dict[str, Any]:
+    return {
+        **pick(plan, "audited judge texts to_ask calls input_tokens output_tokens"),
+        "cost": known(plan.cost, "the model's price is unknown"),
+        "seconds": known(plan.seconds, "no limit and no earlier call bounds the time"),
+        "probes": [
+            {"probe": one.name, **pick(one, "pairs by_people problem"), "cases": len(one.cases)} for one in plan.probes
+        ],
+        "notes": plan.notes,
+    }
