@@ -1,4 +1,4 @@
-"""Audits judges: finds out by changed pairs whether their grades can be trusted."""
+"""Audits judges: finds out by changed pairs what fools them."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Auditing(Workspace):
         rpm: int | None = None,
         tpm: int | None = None,
     ) -> Audit | AuditPlan:
-        """Finds out whether judges' grades can be trusted, by pairs that were changed so that their grades must not
-        rise, or must stay.
+        """Finds out what fools judges, by pairs that were changed so that their grades must not rise, must fall, or
+        must stay.
 
         Every answer is stored as it arrives, apart from grades. After an interruption, or an error, call it again: it
         asks only what is left.
@@ -51,7 +51,8 @@ class Auditing(Workspace):
             dry_run: Whether to ask nothing, and return what would be asked, its tokens, cost and time.
             probes: The probes to run; all by default.
             pairs: How many pairs each probe changes; by default that of pool.yaml, or 100.
-            redraw: Whether to draw the pairs again, such as when people have graded more of them.
+            redraw: Whether to draw the pairs again, by the grades that people have given by now; at least as many as
+                there were.
             budget: The most to spend in this run, in US dollars.
             reask: Times to ask again for an answer that cannot be read.
             concurrency: The most calls in flight.

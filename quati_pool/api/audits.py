@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from quati_pool.stats.shares import Difference, Share
 
 _NAMED = {"judge": "str", "probe": "str"}
+_SHARES = [f"{name}{end}" for name in ("share", "control", "excess") for end in ("", "_low", "_high")]
 
 
 class Audit(Result):
@@ -38,51 +39,64 @@ class Audit(Result):
     @property
     def probes(self) -> pd.DataFrame:
         """One row per judge and probe: judge, probe, danger, verdict (str: fooled, undecided, cleared or not asked), n
-        (int64: changed pairs with a grade), fooled, the share whose grade moved as it must not, control, that of the
-        controls, and excess, the difference that the verdict compares with the bound, each with its interval (fooled,
-        fooled_low, fooled_high, and so on), bound, mean_change and control_change in grades (float64, NaN without any),
-        ungraded (int64), pairs_needed (Int64, where more pairs would decide), problem (str: why the probe could not be
-        used; empty where it could)."""
+        and fooled (int64: changed pairs, or answers, with a grade, and those whose grade moved as it must not), share,
+        which is fooled of n, control, the share of the controls, and excess, the difference that the verdict compares
+        with the bound, each with its interval (share, share_low, share_high, and so on), bound, mean_change and
+        control_change in grades (float64, NaN without any), ungraded (int64), fooled_by (str: the variants that alone
+        fool the judge, with commas between them), controls_move (bool: whether the controls' share is above the bound
+        too), problem (str: why the probe could not be used; empty where it could)."""
         rows: list[list[Any]] = []
         for report in self.result:
             for one in report.probes:
                 found = one.findings
                 named = [report.judge, one.name, one.probe.danger, found.verdict if found else "not asked"]
                 if found is None:
-                    figures = [0, *[None] * 9, one.probe.parameters.bound, None, None, 0, None]
+                    figures = [0, 0, *[None] * 9, one.probe.parameters.bound, None, None, 0, "", False]
                 else:
                     figures = [
-                        found.fooled.n, *_share(found.fooled), *_share(found.control), *_difference(found.excess),
-                        found.bound, found.mean_change, found.control_change, found.ungraded, found.pairs_needed,
+                        found.fooled.n, found.fooled.hits, *_share(found.fooled), *_share(found.control),
+                        *_difference(found.excess), found.bound, found.mean_change, found.control_change,
+                        found.ungraded, ", ".join(each.name for each in found.fooled_by), found.controls_move,
                     ]  # fmt: skip
                 rows.append([*named, *figures, one.problem or ""])
-        shares = [f"{name}{end}" for name in ("fooled", "control", "excess") for end in ("", "_low", "_high")]
         columns = {
-            **_NAMED, "danger": "str", "verdict": "str", "n": "int64",
-            **dict.fromkeys([*shares, "bound", "mean_change", "control_change"], "float64"),
-            "ungraded": "int64", "pairs_needed": "Int64", "problem": "str",
+            **_NAMED, "danger": "str", "verdict": "str", "n": "int64", "fooled": "int64",
+            **dict.fromkeys([*_SHARES, "bound", "mean_change", "control_change"], "float64"),
+            "ungraded": "int64", "fooled_by": "str", "controls_move": "bool", "problem": "str",
         }  # fmt: skip
         return frame(rows, columns)
 
     @property
     def variants(self) -> pd.DataFrame:
-        """One row per way of changing pairs: judge, probe, variant (str), n (int64), fooled and control with their
-        intervals (float64), as in ``probes``."""
+        """One row per way of changing pairs: judge, probe, variant (str), n and fooled (int64), share, control and
+        excess with their intervals (float64), as in ``probes``."""
         rows: list[list[Any]] = [
-            [report.judge, one.name, each.name, each.fooled.n, *_share(each.fooled), *_share(each.control)]
+            [
+                report.judge,
+                one.name,
+                each.name,
+                each.fooled.n,
+                each.fooled.hits,
+                *_share(each.fooled),
+                *_share(each.control),
+                *_difference(each.excess),
+            ]
             for report in self.result
             for one in report.probes
             if one.findings is not None
             for each in one.findings.variants
         ]
-        shares = [f"{name}{end}" for name in ("fooled", "control") for end in ("", "_low", "_high")]
-        return frame(rows, {**_NAMED, "variant": "str", "n": "int64", **dict.fromkeys(shares, "float64")})
+        counts = {"n": "int64", "fooled": "int64"}
+        return frame(rows, {**_NAMED, "variant": "str", **counts, **dict.fromkeys(_SHARES, "float64")})
 
     @property
     def worst(self) -> pd.DataFrame:
         """The pairs that fooled each judge most: judge, probe, variant, query_id, doc_id (str), the judge's grades
-        before and after the change (int64), people's grade (Int64, missing without one), and what the judge was shown:
-        query and text, changed_query and changed_text (str)."""
+        before and after the change (int64), of the control and people's (Int64, missing without one), and what the
+        judge was shown: query and text, changed_query and changed_text, control_query and control_text (str, empty
+        without a control)."""
+        from quati_pool.reporting.tables.audit import grade_of_control
+
         rows: list[list[Any]] = []
         for report in self.result:
             for one in report.probes:
@@ -90,16 +104,18 @@ class Audit(Result):
                     continue
                 for place in one.findings.worst:
                     case = one.cases[place]
+                    control = ("", "") if case.control is None else (case.control.query, case.control.text)
                     rows.append(
                         [
                             report.judge, one.name, case.variant, case.query_id, case.doc_id, case.before,
-                            one.outcomes.after[place], case.people, case.original.query, case.original.text,
-                            case.changed.query, case.changed.text,
+                            one.outcomes.after[place], grade_of_control(one, place), case.people, case.original.query,
+                            case.original.text, case.changed.query, case.changed.text, *control,
                         ]
                     )  # fmt: skip
         columns = {
             **_NAMED, "variant": "str", "query_id": "str", "doc_id": "str", "before": "int64", "after": "int64",
-            "people": "Int64", "query": "str", "text": "str", "changed_query": "str", "changed_text": "str",
+            "control": "Int64", "people": "Int64", "query": "str", "text": "str", "changed_query": "str",
+            "changed_text": "str", "control_query": "str", "control_text": "str",
         }  # fmt: skip
         return frame(rows, columns)
 

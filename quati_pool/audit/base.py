@@ -34,7 +34,7 @@ class Parameters(Model):
     ] = 0.1
 
 
-class Shown(NamedTuple):
+class PairTexts(NamedTuple):
     """The texts of a pair that a judge is shown; ``narrative`` is None for a query without one."""
 
     query: str
@@ -47,10 +47,10 @@ class SourcePair(NamedTuple):
 
     query_id: str
     doc_id: str
-    shown: Shown
+    shown: PairTexts
     evidence: tuple[Span, ...] = ()
 
-    def with_text(self, text: str) -> Shown:
+    def with_text(self, text: str) -> PairTexts:
         """What is shown with another text for the passage."""
         return self.shown._replace(text=text)
 
@@ -59,8 +59,8 @@ class Change(NamedTuple):
     """A changed pair, and a control: the pair changed as much, without what must not matter; None if there is no such
     change."""
 
-    changed: Shown
-    control: Shown | None = None
+    changed: PairTexts
+    control: PairTexts | None = None
 
 
 class AnswerKeys(NamedTuple):

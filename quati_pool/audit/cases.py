@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from quati_pool.audit.base import Material, Probe, Shown, SourcePair
+from quati_pool.audit.base import Material, PairTexts, Probe, SourcePair
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class Case:
     variant: str
     before: int
     people: int | None
-    original: Shown
-    changed: Shown
-    control: Shown | None
+    original: PairTexts
+    changed: PairTexts
+    control: PairTexts | None
     repetition: int = 0
 
     @property
-    def asked(self) -> list[tuple[Shown, int]]:
+    def asked(self) -> list[tuple[PairTexts, int]]:
         """What is asked about: texts, each with its repetition. A control that is the pair itself is its first
         repetition."""
         control = [] if self.control is None else [(self.control, int(self.control == self.original))]
@@ -56,7 +56,8 @@ class Case:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Case:
         shown = {
-            name: None if record[name] is None else Shown(**record[name]) for name in ("original", "changed", "control")
+            name: None if record[name] is None else PairTexts(**record[name])
+            for name in ("original", "changed", "control")
         }
         return cls(**{**record, **shown})
 
@@ -68,19 +69,19 @@ def make_cases(
     material: Material,
     seed: int,
     pairs: int,
-    fits: Callable[[Shown], bool] = lambda shown: True,
+    fits: Callable[[PairTexts], bool] = lambda shown: True,
     kept: Sequence[Case] = (),
 ) -> list[Case]:
     """The cases of the first ``pairs`` candidates that can be changed, in their order; after those ``kept`` from an
     earlier draw of fewer pairs.
 
     Each candidate is changed in the way that was used least so far, or, if the probe wants every variant, in all of
-    them. A change that gives the same texts as an earlier one, or texts that do not ``fit`` into what the judge is
-    shown, is left out.
+    them. What gives the same texts as an earlier change, as a passage that occurs twice, or texts that do not ``fit``
+    into what the judge is shown, is left out.
     """
     variants = list(probe.variants)
     used = Counter(case.variant for case in kept)
-    known = {case.changed for case in kept if not case.repetition}
+    known = {(case.changed, case.repetition) for case in kept}
     cases = list(kept)
     changed = {(case.query_id, case.doc_id) for case in kept}
     for candidate in candidates:
@@ -94,9 +95,9 @@ def make_cases(
             case = _case(name, probe, candidate, variants, variant, material, seed)
             if case is None or not all(fits(shown) for shown, _ in case.asked):
                 continue
-            if not case.repetition and case.changed in known:
+            if (case.changed, case.repetition) in known:
                 continue
-            known.add(case.changed)
+            known.add((case.changed, case.repetition))
             used[variant] += 1
             found.append(case)
             if not probe.every_variant:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -11,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.audit.base import Expected
-from quati_pool.stats.shares import Difference, Share, clustered_share, share_difference
+from quati_pool.stats.shares import LEVEL, Difference, Share, clustered_share, share_difference
 
 Grades = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Verdict = Literal["fooled", "undecided", "cleared", "not asked"]
 """Whether more pairs fooled the judge than the bound, beyond the controls: surely, perhaps, surely not; ``not asked``
-without a graded pair."""
+without a graded pair. One way of changing pairs that surely does is enough: who wants to fool a judge takes that."""
 
 WORST = 3
 """How many of the pairs that fooled the judge most are shown."""
@@ -28,10 +27,11 @@ class Outcomes:
     """The grades of a probe's cases; all arrays have shape (cases,), grades are NaN where there is none.
 
     ``before`` are the grades of the pairs as they are, ``after`` of the changed ones, ``control`` of the controls;
-    ``query`` and ``variant`` are codes.
+    ``query``, ``pair`` and ``variant`` are codes.
     """
 
     query: npt.NDArray[np.int64]
+    pair: npt.NDArray[np.int64]
     variant: npt.NDArray[np.int64]
     before: Grades
     after: Grades
@@ -48,11 +48,13 @@ class Scale:
 
 @dataclass(frozen=True)
 class VariantResult:
-    """One way of changing pairs: the share of them that fooled the judge, and the controls'."""
+    """One way of changing pairs: the share of them that fooled the judge, the controls', and the difference, with 95 %
+    intervals; None where there are none."""
 
     name: str
     fooled: Share
     control: Share | None
+    excess: Difference | None
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,12 @@ class ProbeFindings:
     """What one probe found.
 
     ``fooled`` is the share of changed pairs whose grade moved against what is expected, ``control`` that of the
-    controls (None if there are none), ``excess`` the difference, which ``verdict`` compares with ``bound``.
-    ``mean_change`` and ``control_change`` are in grades, None without any. ``ungraded`` changed pairs have no grade and
-    are not counted. ``worst`` are the places of the cases that fooled the judge most. ``pairs_needed`` would decide, if
-    the shares stay; None where they cannot, or are decided.
+    controls (None if there are none), ``excess`` the difference, over all variants. ``fooled_by`` are the variants
+    whose excess over the controls of all surely lies above ``bound``, by intervals corrected for their number
+    (Bonferroni), the worst first.
+    ``controls_move``: the controls' share surely lies above the bound itself. ``mean_change`` and ``control_change``
+    are in grades, None without any. ``ungraded`` changed pairs have no grade and are not counted. ``worst`` are the
+    places of the cases that fooled the judge most.
     """
 
     fooled: Share
@@ -75,8 +79,9 @@ class ProbeFindings:
     control_change: float | None
     ungraded: int
     variants: tuple[VariantResult, ...]
+    fooled_by: tuple[VariantResult, ...]
+    controls_move: bool
     worst: tuple[int, ...]
-    pairs_needed: int | None
 
 
 def fooled(after: Grades, before: Grades, expected: Expected, scale: Scale) -> Flags:
@@ -98,62 +103,82 @@ def findings(
 ) -> ProbeFindings:
     """The findings of a probe with these ``variants``."""
     hits = fooled(outcomes.after, outcomes.before, expected, scale)
-    controls = fooled(outcomes.control, outcomes.before, expected, scale)
+    control_hits = fooled(outcomes.control, outcomes.before, expected, scale)
     asked, checked = np.isfinite(outcomes.after), np.isfinite(outcomes.control)
 
-    def share(flags: Flags, among: Flags) -> Share:
-        return clustered_share(flags[among], outcomes.query[among])
+    def share(flags: Flags, among: Flags, level: float = LEVEL) -> Share:
+        return clustered_share(flags[among], outcomes.query[among], level, units=outcomes.pair[among])
 
-    whole = share(hits, asked)
-    control = share(controls, checked) if checked.any() else None
-    excess = share_difference(whole, control)
-    verdict = _verdict(excess, bound)
+    def result(name: str, among: Flags) -> VariantResult:
+        control = share(control_hits, checked & among) if (checked & among).any() else None
+        changed = share(hits, asked & among)
+        return VariantResult(name, changed, control, share_difference(changed, control))
+
+    def above_bound(place: int, level: float) -> bool:
+        """Whether a variant's excess over its own controls is above the bound, and surely so over those of all
+        variants, as its own are few."""
+        own = each[place].excess
+        if own is None or own.value <= bound:
+            return False
+        controls = share(control_hits, checked, level) if checked.any() else None
+        excess = share_difference(share(hits, asked & (outcomes.variant == place), level), controls)
+        return excess is not None and excess.low > bound
+
+    whole = result("", np.ones(len(hits), dtype=np.bool_))
+    each = tuple(result(name, outcomes.variant == place) for place, name in enumerate(variants))
+    corrected = 1 - (1 - LEVEL) / max(len(each), 1)
+    fooled_by = [one for place, one in enumerate(each) if above_bound(place, corrected)]
+    controls_move = whole.control is not None and whole.control.low > bound
+    doubtful = controls_move or any(above_bound(place, LEVEL) for place in range(len(each)))
     return ProbeFindings(
-        fooled=whole,
-        control=control,
-        excess=excess,
+        fooled=whole.fooled,
+        control=whole.control,
+        excess=whole.excess,
         bound=bound,
-        verdict=verdict,
+        verdict=_verdict(whole.excess, bound, surely=bool(fooled_by), doubtful=doubtful),
         mean_change=_mean((outcomes.after - outcomes.before)[asked]),
         control_change=_mean((outcomes.control - outcomes.before)[checked]),
         ungraded=int(np.count_nonzero(~asked)),
-        variants=tuple(
-            VariantResult(
-                name,
-                share(hits, asked & (outcomes.variant == place)),
-                share(controls, among) if (among := checked & (outcomes.variant == place)).any() else None,
-            )
-            for place, name in enumerate(variants)
-        ),
-        worst=_worst(outcomes, hits),
-        pairs_needed=_pairs_needed(whole.n, excess, bound) if excess is not None and verdict == "undecided" else None,
+        variants=each,
+        fooled_by=tuple(sorted(fooled_by, key=lambda one: one.excess.value if one.excess else 0.0, reverse=True)),
+        controls_move=controls_move,
+        worst=_worst(outcomes, hits, expected),
     )
 
 
-def _verdict(excess: Difference | None, bound: float) -> Verdict:
+def _verdict(excess: Difference | None, bound: float, *, surely: bool, doubtful: bool) -> Verdict:
+    """The verdict on the mean over all variants; ``surely`` where one of them fools the judge whatever the mean says,
+    ``doubtful`` where something speaks against clearing it."""
     if excess is None:
         return "not asked"
-    if excess.low > bound:
+    if surely or excess.low > bound:
         return "fooled"
-    return "cleared" if excess.high <= bound else "undecided"
+    return "cleared" if excess.high <= bound and not doubtful else "undecided"
 
 
 def _mean(changes: Grades) -> float | None:
     return float(changes.mean()) if len(changes) else None
 
 
-def _worst(outcomes: Outcomes, hits: Flags) -> tuple[int, ...]:
-    """The fooled cases with the largest change, the first of equals first."""
+def _worst(outcomes: Outcomes, hits: Flags, expected: Expected) -> tuple[int, ...]:
+    """The fooled cases with the worst grade: the highest where it must not answer, else the one that moved most; of
+    different variants and queries as far as there are any, the first of equals first."""
     change = np.abs(outcomes.after - outcomes.before)
-    places = np.flatnonzero(hits)
-    return tuple(places[np.argsort(-change[places], kind="stable")][:WORST].tolist())
-
-
-def _pairs_needed(pairs: int, excess: Difference, bound: float) -> int | None:
-    """The number of pairs with which the interval of the excess would no longer hold the bound, if it stays where it is
-    and narrows with the root of their number. None where the excess is the bound."""
-    distance = excess.value - bound
-    if not distance:
-        return None
-    half_width = excess.value - excess.low if distance > 0 else excess.high - excess.value
-    return max(math.ceil(pairs * (half_width / distance) ** 2), pairs + 1)
+    badness = outcomes.after if expected == "not_answer" else change
+    left = np.flatnonzero(hits)
+    left = left[np.lexsort((left, -change[left], -badness[left]))].tolist()
+    found: list[int] = []
+    while left and len(found) < WORST:
+        variants, queries = ({int(codes[place]) for place in found} for codes in (outcomes.variant, outcomes.query))
+        fresh = (
+            (
+                place
+                for place in left
+                if outcomes.variant[place] not in variants and outcomes.query[place] not in queries
+            ),
+            (place for place in left if outcomes.query[place] not in queries),
+            iter(left),
+        )
+        found.append(next(place for places in fresh for place in places))
+        left.remove(found[-1])
+    return tuple(found)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 JudgesArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[JUDGE]", help="Judges of pool.yaml; may be left out if there is only one."),
+    typer.Argument(metavar="JUDGE", help="Judges of pool.yaml; may be left out if there is only one."),
 ]
 ProbeOption = Annotated[
     list[str] | None,
@@ -29,12 +29,16 @@ PairsOption = Annotated[
     typer.Option("--pairs", min=1, metavar="N", help="How many pairs each probe changes; pool.yaml's, or 100."),
 ]
 RedrawOption = Annotated[
-    bool, typer.Option("--redraw", help="Draw the pairs again, such as when people have graded more of them.")
+    bool,
+    typer.Option(
+        "--redraw",
+        help="Draw the pairs again, by the grades that people have given by now; at least as many as there were.",
+    ),
 ]
 ProbesOption = Annotated[
     bool, typer.Option("--probes", help="List the probes, their parameters and papers, and ask nothing.")
 ]
-# So wide are the texts of examples next to their names.
+# The width of the texts of examples, in characters.
 _TEXT = 100
 
 
@@ -61,16 +65,18 @@ def audit(
     full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
-    """Find out whether a judge's grades can be trusted, by pairs that were changed to fool it.
+    """Find out what fools a judge: ask it about pairs that were changed to fool it.
 
     Each probe tests one published danger, such as the query's words put into an irrelevant passage. It changes pairs
-    that the judge has graded, and compares the grades before and after with those of controls, which are changed as
-    much without what must not matter. The answer says what fools the judge and what not to do with its grades, what is
-    cleared, and what more pairs would decide.
+    that the judge has graded, and compares the grades before and after. Most have controls: the same pairs, changed as
+    much, but without the danger. The answer says what fools the judge and what not to do with its grades, what it is
+    cleared of, and what is undecided.
 
     The answers are kept apart from grades: they enter no qrels, no agreement and no leaderboard. Each is committed as
     it arrives: stop the command with Ctrl-C or kill it, and run it again; it asks only what is left. The changed pairs
     are in audits/JUDGE/ next to pool.yaml. The language model behind a judge is asked as by quati-pool judge.
+
+    As JSON, one judge is one object; several are in a list under "audits", and with --dry-run under "plans".
     """
     if probes:
         _list(output_format, full)
@@ -81,7 +87,7 @@ def audit(
     for name in probe or ():
         PROBES.find(name)
     settings = AuditSettings(
-        probes=tuple(probe or ()), pairs=pairs, again=redraw, budget=budget, reask=reask, concurrency=concurrency,
+        probes=tuple(probe or ()), pairs=pairs, redraw=redraw, budget=budget, reask=reask, concurrency=concurrency,
         rpm=rpm, tpm=tpm,
     )  # fmt: skip
     if dry_run:
@@ -103,7 +109,10 @@ def _audit(config: Path, judges: list[str], settings: AuditSettings, output_form
     if error is not None and not any(report.asked for report in reports):
         raise error
     width = _TEXT if output_format is Format.table else None
-    show(reports, answer, partial(tables, width=width), as_data, output_format, full)
+    done = {report.judge for report in reports}
+    left = [name for name in dict.fromkeys(judges) if name not in done]
+    said, data = partial(answer, not_started=left), partial(as_data, not_started=left)
+    show(reports, said, partial(tables, width=width), data, output_format, full)
     if last.fault is not None:
         raise last.fault
 

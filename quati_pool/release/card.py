@@ -211,9 +211,17 @@ def _estimates(found: ReleasedEstimates) -> list[str]:
 
 def _audits(found: Sequence[ReleasedAudit]) -> list[str]:
     """What fools the judges."""
-    note = "The judges were asked about pairs that probes had changed in ways that must not raise a grade, or not move "
-    note += "it. A judge fails a probe if more pairs than a tolerated share certainly went wrong, beyond those of "
-    note += "controls, and passes if certainly fewer did (by 95 % intervals)."
+    note = (
+        "Probes changed pairs in ways that must not raise a grade, must lower it, or must not move it, and the judges "
+    )
+    note += (
+        "were asked about these pairs. The excess is the share of pairs whose grade moved as it must not, less that "
+    )
+    note += "of controls, which were changed without what the probe is about; its interval is of 95 %. A judge fails a "
+    note += (
+        "probe if the interval lies above the bound, for all pairs or for one way of changing them, and passes if it "
+    )
+    note += "lies at or below the bound and no way of changing pairs speaks against that."
     return ["## Audits of judges", note, "\n".join(f"- {_line(one.verdicts)}" for one in found)]
 
 

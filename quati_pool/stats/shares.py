@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 LEVEL = 0.95
+UNSEEN_CORRELATION = 0.2
+"""The correlation within clusters that is assumed where the data cannot show any."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,21 @@ class Difference(NamedTuple):
     high: float
 
 
-def clustered_share(hits: npt.NDArray[Any], clusters: npt.NDArray[Any], level: float = LEVEL) -> Share:
-    """The share of ``hits``, booleans of shape (n,), whose units come in ``clusters``, codes of shape (n,).
+def clustered_share(
+    hits: npt.NDArray[Any],
+    clusters: npt.NDArray[Any],
+    level: float = LEVEL,
+    *,
+    units: npt.NDArray[Any] | None = None,
+) -> Share:
+    """The share of ``hits``, booleans of shape (n,), whose units come in ``clusters``, codes of shape (n,). With codes
+    of ``units`` that were measured repeatedly, no more units count than there are of them.
 
     Wilson's score interval for the effective number of units: n over the design effect, which is the variance between
     clusters (linearised, as for a ratio) over that of independent units, and at least 1; then scaled for the degrees of
     freedom (Korn and Graubard, Survey Methodology 24, 1998, with Wilson's interval in place of Clopper and Pearson's;
-    Wilson, JASA 22, 1927). Where all units or none are hits, the design effect is unknown and taken as 1.
+    Wilson, JASA 22, 1927). Where all units or none are hits, the data do not show the design effect: it is that of
+    units with a correlation of ``UNSEEN_CORRELATION`` within clusters (Kish, Survey Sampling, 1965).
     """
     from scipy.stats import norm, t
 
@@ -52,12 +62,16 @@ def clustered_share(hits: npt.NDArray[Any], clusters: npt.NDArray[Any], level: f
     if groups < 2:
         return Share(n, count, 0.0, 1.0)
     share = count / n
-    effective = float(n)
+    effective = float(n if units is None else len(np.unique(units)))
     if 0 < count < n:
         sums = np.bincount(codes, weights=hits - share)
         variance = groups / (groups - 1) * float(sums @ sums) / n**2
         if variance > 0:
             effective = min(effective, share * (1 - share) / variance)
+    else:
+        sizes = np.bincount(codes) * (effective / n)
+        per_cluster = float(sizes @ sizes) / effective
+        effective /= 1 + max(per_cluster - 1, 0.0) * UNSEEN_CORRELATION
     z = float(norm.ppf(0.5 + level / 2))
     low, high = _wilson(share, effective * (z / float(t.ppf(0.5 + level / 2, groups - 1))) ** 2, z)
     # The ends of such shares are exact, whatever is lost in rounding.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, case, func, or_, select, tuple_, type_coerce
+from sqlalchemy import Select, case, func, or_, select, true, tuple_, type_coerce
 from sqlalchemy.exc import IntegrityError
 
 from quati_pool.store.database import Store
@@ -15,7 +15,7 @@ from quati_pool.store.label_resolution import resolved
 from quati_pool.store.label_writer import write
 from quati_pool.store.records import COUNTING, CurrentLabel, Entry, Label, Submitted
 from quati_pool.store.rows import KEY, RESOLVING, current_of, of_version
-from quati_pool.store.schema import labels
+from quati_pool.store.schema import IN_AUDITS, labels
 from quati_pool.store.slots import looked_up
 from quati_pool.store.statements import SEQ_OF_NONCE
 
@@ -23,8 +23,9 @@ _SEQS_A_STATEMENT = 500
 
 
 class Extent(NamedTuple):
-    """A collection's labels: the last one's seq (0 if there is none), how many there are, and how many of those
-    came after a given seq. Labels are only ever appended, so equal counts mean the same labels."""
+    """How far a collection's labels go: how many there are, and how many of those came after a given seq, without
+    judges' answers in audits, which are no grades. ``last`` is the last seq of all, audits included; 0 if there is
+    none. Labels are only ever appended, so equal counts mean the same labels."""
 
     last: int
     total: int
@@ -34,9 +35,16 @@ class Extent(NamedTuple):
 def extent(store: Store, collection: str, after: int) -> Extent:
     """A collection's last seq and number of labels, and how many labels have a seq above ``after``."""
     seq = labels.c.seq
-    found = select(func.max(seq), func.count(), func.count().filter(seq > after))
+    counts = func.count().label("total"), func.count().filter(seq > after).label("newer")
+    of_it = labels.c.collection == collection
+    # An index alone counts everything, and that of audits finds them. One statement sees one state.
+    everything = select(func.max(seq).label("last"), *counts).where(of_it).subquery()
+    audits = select(*counts).where(of_it, *IN_AUDITS).subquery()
+    wanted = select(
+        everything.c.last, everything.c.total - audits.c.total, everything.c.newer - audits.c.newer
+    ).select_from(everything.join(audits, true()))
     with store.reading() as connection:
-        last, total, newer = connection.execute(found.where(labels.c.collection == collection)).one()
+        last, total, newer = connection.execute(wanted).one()
     return Extent(last or 0, total, newer)
 
 

@@ -32,11 +32,16 @@ def test_frames_have_a_row_per_probe_variant_and_example(changeable: qp.Collecti
     assert found.to_frame().equals(found.probes)
     for row, one in zip(found.probes.itertuples(), data["probes"], strict=True):
         assert (row.judge, row.danger, row.verdict, row.n) == ("lexical", one["danger"], one["verdict"], one["n"])
-        assert (row.fooled, row.fooled_low, row.fooled_high) == (one["share"], one["low"], one["high"])
+        assert (row.fooled, row.share) == (one["fooled"], one["share"])
+        assert (row.share_low, row.share_high) == (one["low"], one["high"])
+        assert (row.excess, row.excess_low, row.excess_high) == tuple(one["excess"].values())
+        assert (row.fooled_by, row.controls_move) == (", ".join(one["fooled_by"]), one["controls_move"])
         assert (row.bound, row.ungraded, row.problem) == (one["bound"], one["ungraded"], "")
         assert pd.isna(row.control) == (one["control"] is None)
-    variants = [(one["probe"], each["variant"], each["n"]) for one in data["probes"] for each in one["variants"]]
-    assert list(found.variants[["probe", "variant", "n"]].itertuples(index=False, name=None)) == variants
+    variants = [
+        (one["probe"], each["variant"], each["n"], each["fooled"]) for one in data["probes"] for each in one["variants"]
+    ]
+    assert list(found.variants[["probe", "variant", "n", "fooled"]].itertuples(index=False, name=None)) == variants
     worst = [(one["probe"], each) for one in data["probes"] for each in one["worst"]]
     assert len(found.worst) == len(worst) > 0
     for row, (probe, each) in zip(found.worst.itertuples(), worst, strict=True):
@@ -44,6 +49,7 @@ def test_frames_have_a_row_per_probe_variant_and_example(changeable: qp.Collecti
             probe, each["query_id"], each["doc_id"], each["before"], each["after"],
         )  # fmt: skip
         assert (row.text, row.changed_text) == (each["original"]["text"], each["changed"]["text"])
+        assert (row.control, row.control_text) == (each["control_grade"], each["control"]["text"])
     assert [str(found.worst.dtypes[name]) for name in ("doc_id", "before", "people")] == ["str", "int64", "Int64"]
 
 
@@ -51,7 +57,7 @@ def test_a_probe_that_cannot_be_used_says_why(changeable: qp.Collection) -> None
     [row] = changeable.audit("lexical", probes="language").probes.itertuples()
     assert (row.verdict, row.n) == ("not asked", 0)
     assert row.problem.startswith("no translations")
-    assert pd.isna(row.fooled)
+    assert pd.isna(row.share)
 
 
 def test_the_answer_prints_within_a_screen(changeable: qp.Collection) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.audit.base import Change, Material, Parameters, Probe, Setting, Shown, SourcePair
+from quati_pool.audit.base import Change, Material, PairTexts, Parameters, Probe, Setting, SourcePair
 from quati_pool.audit.cases import Candidate, Case, make_cases
 from quati_pool.registry import PROBES
 
@@ -51,7 +51,7 @@ def made(kind: type[Probe] = Marking, **attributes: Any) -> Probe:
 
 
 def candidate(query_id: str, doc_id: str, text: str = "text", judge: int = 0, people: int | None = None) -> Candidate:
-    return Candidate(SourcePair(query_id, doc_id, Shown(f"about {query_id}", f"{text} {doc_id}")), judge, people)
+    return Candidate(SourcePair(query_id, doc_id, PairTexts(f"about {query_id}", f"{text} {doc_id}")), judge, people)
 
 
 def several(count: int, text: str = "text") -> list[Candidate]:
@@ -67,16 +67,16 @@ def cases(
 def test_a_case_holds_the_pair_its_grades_and_its_texts() -> None:
     one = candidate("q", "d", judge=1, people=0)
     (case,) = cases([one], made(says={"a": "new"}, control=True))
-    assert case == Case("q", "d", "a", 1, 0, one.pair.shown, Shown("about q", "new"), one.pair.shown)
+    assert case == Case("q", "d", "a", 1, 0, one.pair.shown, PairTexts("about q", "new"), one.pair.shown)
     # A control that is the pair itself is its first repetition.
-    assert case.asked == [(Shown("about q", "new"), 0), (one.pair.shown, 1)]
+    assert case.asked == [(PairTexts("about q", "new"), 0), (one.pair.shown, 1)]
     (alone,) = cases([one], made(says={"a": "new"}))
-    assert alone.asked == [(Shown("about q", "new"), 0)]
+    assert alone.asked == [(PairTexts("about q", "new"), 0)]
 
 
 def test_a_control_of_other_texts_is_asked_about_as_such() -> None:
-    case = Case("q", "d", "a", 0, None, Shown("q", "t"), Shown("q", "changed"), Shown("q", "control"))
-    assert case.asked == [(Shown("q", "changed"), 0), (Shown("q", "control"), 0)]
+    case = Case("q", "d", "a", 0, None, PairTexts("q", "t"), PairTexts("q", "changed"), PairTexts("q", "control"))
+    assert case.asked == [(PairTexts("q", "changed"), 0), (PairTexts("q", "control"), 0)]
 
 
 def test_variants_are_used_in_turn() -> None:
@@ -178,7 +178,7 @@ def test_each_case_has_a_random_number_of_its_own_that_depends_on_nothing_else()
 
 # Half a surrogate pair that is never followed by its other half, with which JSON would make it a character.
 TEXTS = st.text(st.characters() | st.sampled_from('\ud800\0\x85\u2028\n\r"\\'), max_size=20)
-SHOWN = st.builds(Shown, TEXTS, TEXTS, st.none() | TEXTS)
+SHOWN = st.builds(PairTexts, TEXTS, TEXTS, st.none() | TEXTS)
 
 
 @given(
@@ -201,4 +201,4 @@ def test_a_case_comes_back_from_its_json_line(case: Case) -> None:
     back = Case.from_json(json.loads(line))
     assert back == case
     assert back.asked == case.asked
-    assert isinstance(back.changed, Shown)
+    assert isinstance(back.changed, PairTexts)

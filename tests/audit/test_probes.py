@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.audit.base import AnswerKeys, Change, Material, Parameters, Probe, Setting, Shown, SourcePair
+from quati_pool.audit.base import AnswerKeys, Change, Material, PairTexts, Parameters, Probe, Setting, SourcePair
 from quati_pool.errors import InputError
 from quati_pool.files.yaml_file import checked_parameters
 from quati_pool.judging.prompts import bundled_prompts
@@ -47,7 +47,7 @@ MATERIAL = Material(
     },
 )
 TEXT = "O cinema abre na sexta. Há comédias e dramas.\nLeve sua cadeira!"
-PAIR = SourcePair("q1", "d1", Shown("Como tirar cheiro de mofo do armário?", TEXT, "sem produtos caros"))
+PAIR = SourcePair("q1", "d1", PairTexts("Como tirar cheiro de mofo do armário?", TEXT, "sem produtos caros"))
 
 TRANSLATIONS = [
     {"doc_id": "d1", "text": "The cinema opens on Friday."},
@@ -147,7 +147,7 @@ PAIRS = st.builds(
     SourcePair,
     st.sampled_from(["q1", "q2", "q9"]),
     st.sampled_from(["d1", "d9"]),
-    st.builds(Shown, TEXTS, TEXTS, st.none() | TEXTS),
+    st.builds(PairTexts, TEXTS, TEXTS, st.none() | TEXTS),
     SPANS.map(tuple),
 )
 
@@ -219,7 +219,7 @@ def test_without_material_a_probe_makes_no_change_or_needs_none(folder: Path, pa
 )
 def test_short_and_long_texts(folder: Path, text: str) -> None:
     for query in (PAIR.shown.query, text):
-        pair = SourcePair("q1", "d1", Shown(query, text), (Span(3, 9),))
+        pair = SourcePair("q1", "d1", PairTexts(query, text), (Span(3, 9),))
         for _, found in shown_texts(made_all(folder), pair):
             assert len(found.changed.text) <= 11 * len(text) + 3_000
 
@@ -230,7 +230,7 @@ PROMPTS = list(bundled_prompts())
 TOKENS = ["<|im_start|>", "<|im_end|>", "[INST]", "[/INST]", "<start_of_turn>", "<end_of_turn>"]
 
 
-def assert_whole(shown: Shown) -> None:
+def assert_whole(shown: PairTexts) -> None:
     for prompt in PROMPTS:
         content = prompt.messages(*shown)[-1]["content"]
         lines = content.split("\n")
@@ -318,10 +318,10 @@ def test_a_passage_pooled_for_both_queries_is_no_material() -> None:
 
 
 def test_the_question_as_its_passage() -> None:
-    pair = PAIR._replace(shown=Shown(" o que é \n", TEXT, "n"))
-    assert change(made("question"), "query", pair) == Change(Shown(" o que é \n", "o que é", "n"))
+    pair = PAIR._replace(shown=PairTexts(" o que é \n", TEXT, "n"))
+    assert change(made("question"), "query", pair) == Change(PairTexts(" o que é \n", "o que é", "n"))
     assert text_of(made("question"), "query ten times", pair) == "o que é" + 9 * " o que é"
-    for shown in (Shown(" ", TEXT), Shown("igual", "igual")):
+    for shown in (PairTexts(" ", TEXT), PairTexts("igual", "igual")):
         assert change(made("question"), "query", PAIR._replace(shown=shown)) is None
 
 
@@ -393,7 +393,7 @@ LONG = "um dois três quatro cinco seis sete oito nove dez onze"
 
 def test_what_is_missing() -> None:
     probe = made("missing")
-    assert change(probe, "empty query") == Change(Shown("", TEXT))
+    assert change(probe, "empty query") == Change(PairTexts("", TEXT))
     assert change(probe, "empty passage") == Change(PAIR.shown._replace(text=""))
     pair = PAIR._replace(shown=PAIR.shown._replace(text=LONG))
     shuffled = text_of(probe, "shuffled words", pair)
@@ -407,10 +407,10 @@ def test_what_is_missing() -> None:
 def test_another_query_shares_the_fewest_terms() -> None:
     probe = made("missing")
     # q3 shares "tirar" with the pair's query; q2 shares nothing.
-    assert change(probe, "another query") == Change(Shown("qual é a capital do Acre", TEXT, "a cidade de hoje"))
+    assert change(probe, "another query") == Change(PairTexts("qual é a capital do Acre", TEXT, "a cidade de hoje"))
     # Both share nothing with the query; "cinema" is in the passage.
     material = Material(queries={"q2": ("preço do cinema", None), "q3": ("preço do trem", None)})
-    assert change(probe, "another query", material=material) == Change(Shown("preço do trem", TEXT))
+    assert change(probe, "another query", material=material) == Change(PairTexts("preço do trem", TEXT))
     for query in (" ", PAIR.shown.query):
         assert change(probe, "another query", material=Material(queries={"q2": (query, None)})) is None
     assert change(probe, "another query", material=Material(queries={"q1": ("outra", None)})) is None
@@ -429,7 +429,7 @@ def test_another_query_shares_the_fewest_terms() -> None:
     ],
 )
 def test_the_passage_up_to_its_answer(text: str, evidence: list[tuple[int, int]], kept: str | None) -> None:
-    pair = SourcePair("q1", "d1", Shown("q", text), tuple(Span(*ends) for ends in evidence))
+    pair = SourcePair("q1", "d1", PairTexts("q", text), tuple(Span(*ends) for ends in evidence))
     assert text_of(made("missing"), "cut before the answer", pair) == kept
 
 
@@ -440,11 +440,11 @@ def test_translations(folder: Path) -> None:
     probe = made("language", folder, translations="translations.jsonl")
     text, query = "The cinema opens on Friday.", "how to remove a musty smell"
     asked, narrative = PAIR.shown.query, PAIR.shown.narrative
-    assert change(probe, "passage") == Change(Shown(asked, text, narrative), PAIR.shown)
-    assert change(probe, "query") == Change(Shown(query, TEXT, narrative), PAIR.shown)
-    assert change(probe, "passage and query") == Change(Shown(query, text, narrative), PAIR.shown)
+    assert change(probe, "passage") == Change(PairTexts(asked, text, narrative), PAIR.shown)
+    assert change(probe, "query") == Change(PairTexts(query, TEXT, narrative), PAIR.shown)
+    assert change(probe, "passage and query") == Change(PairTexts(query, text, narrative), PAIR.shown)
     other = PAIR._replace(query_id="q2", doc_id="d2")
-    narrated = Shown("what is the capital of Acre", TEXT, "today's city")
+    narrated = PairTexts("what is the capital of Acre", TEXT, "today's city")
     assert change(probe, "query", other) == Change(narrated, PAIR.shown)
     assert change(probe, "passage", other) is None
     assert change(probe, "passage and query", other) is None
@@ -504,6 +504,11 @@ def test_filler() -> None:
     assert text_of(probe, "filler before", material=material) == f"{filler}\n{TEXT}"
     after = change(probe, "filler after", material=material)
     assert after == Change(PAIR.with_text(f"{TEXT}\n{filler}"), PAIR.shown)
+    around = change(probe, "filler around", material=material)
+    assert around == Change(PAIR.with_text(f"Um trem parte\n{TEXT}\ncedo. Outro trem"), PAIR.shown)
+    # Of an odd number of words more come after; a single one does.
+    assert text_of(made("length", words=5), "filler around", material=material) == f"Um trem\n{TEXT}\nparte cedo. Outro"
+    assert text_of(made("length", words=1), "filler around", material=material) == f"{TEXT}\nUm"
     # Eight words have no term of the query.
     assert change(made("length", words=8), "filler before", material=material) is not None
     assert change(made("length", words=9), "filler before", material=material) is None
@@ -524,7 +529,7 @@ def test_filler() -> None:
     ],
 )
 def test_the_answer_at_the_end(text: str, evidence: list[tuple[int, int]], moved: str | None) -> None:
-    pair = SourcePair("q1", "d1", Shown("cheiro de mofo", text), tuple(Span(*ends) for ends in evidence))
+    pair = SourcePair("q1", "d1", PairTexts("cheiro de mofo", text), tuple(Span(*ends) for ends in evidence))
     found = change(made("length"), "answer last", pair)
     assert found == (None if moved is None else Change(pair.with_text(moved), pair.shown))
 

@@ -72,7 +72,7 @@ def test_the_card_and_the_examples_fit(browser: Browser, demo: Path, width: int,
         page.locator(".audited summary").first.click()
         expect(page.locator(".audited .shown").nth(1)).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        rows = {row[0]: row[1] for row in cells(page, f"What {AUDITED} was asked about")}
+        rows = {row[0]: row[1] for row in cells(page, f"What {AUDITED} was tested for (shares in %)")}
         assert rows["keyword stuffing"] == "fooled"
         asserts_own(record, index)
         page.locator(".audited .of-query a").first.click()

@@ -43,9 +43,9 @@ def test_the_card_of_the_lexical_judge(demo: Path, cli: Cli) -> None:
     said, table, rest = done.out.split("\n\n")
     said = " ".join(said.split())
     assert "do not compare systems whose passages may repeat the query's words" in said
-    assert "Not asked: change of language (no translations: name a file " in said
-    assert len(table.splitlines()) == 3 + len(PROBES.names()) + 2
-    assert "its κ with itself is 1.00." in " ".join(rest.split())
+    assert "Not asked: change of language (no translations)." in said
+    assert len(table.splitlines()) == 3 + len(PROBES.names()) + 4
+    assert "its κ with itself (first repetition) is 1.00." in " ".join(rest.split())
     lines = done.out.splitlines()
     assert len(lines) <= LINES
     assert max(map(columns, lines)) <= PIPE
@@ -169,6 +169,20 @@ def test_an_audit_that_ends_early_shows_its_card_and_then_why(
     status, out, err = ends(report(tmp_path, STUFFED, runs=[failed]), cli, monkeypatch)
     assert (status, err) == (1, "quati-pool: the key is refused\n")
     assert out.startswith("gpt is fooled by keyword stuffing")
+
+
+def test_judges_that_were_not_started_are_named(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = report(tmp_path, STUFFED, runs=[Asked("gpt", 5, 7, ended="interrupted")])
+    monkeypatch.setattr(command, "audit", lambda *asked: [stopped])
+    assert "The run ended before it came to b and c.\n" in cli("audit", "gpt", "b", "c", "b").out
+    assert json.loads(cli("audit", "gpt", "b", "--format", "json").out)["not_started"] == ["b"]
+
+
+def test_help_says_what_the_command_finds(cli: Cli) -> None:
+    said = " ".join(cli("audit", "--help").out.split())
+    assert "Find out what fools a judge" in said
+    assert "[JUDGE]..." in said
+    assert "[[" not in said
 
 
 def test_an_error_before_the_first_answer_is_all_that_is_said(

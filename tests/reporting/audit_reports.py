@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quati_pool.audit.base import Probe, Setting, Shown
+from quati_pool.audit.base import PairTexts, Probe, Setting
 from quati_pool.audit.cases import Case
 from quati_pool.audit.outcomes import Outcomes, ProbeFindings, Scale, VariantResult, Verdict
 from quati_pool.commands.audit.audit import AuditedProbe, AuditReport
@@ -18,7 +18,7 @@ from quati_pool.stats.shares import Difference, Share
 from tests.commands.judged import pair, workspace
 
 Ends = tuple[float, float]
-CHANGED = Shown("where is it", "the changed passage")
+CHANGED = PairTexts("where is it", "the changed passage")
 
 
 def config(folder: Path) -> PoolConfig:
@@ -42,9 +42,11 @@ def probed(
     bound: float = 0.1,
     people: int = 0,
     ungraded: int = 0,
-    needed: int | None = None,
     worst: Sequence[Case] = (),
     pairs: int | None = None,
+    fooled_by: Sequence[VariantResult] = (),
+    controls_move: bool = False,
+    variants: Sequence[VariantResult] | None = None,
 ) -> AuditedProbe:
     """``n`` graded cases and ``ungraded`` others, of ``pairs`` pairs (as many as cases by default); people's
     grades chose the first ``people`` of them. The ``worst`` ones come first."""
@@ -52,13 +54,14 @@ def probed(
     number = n + ungraded
     cases = [
         Case(f"q{place % (pairs or number)}", "d1", made.variants[0], 0, 0 if place < people else None,
-             Shown("where is it", f"passage {place}"), CHANGED, None if control is None else CHANGED)
+             PairTexts("where is it", f"passage {place}"), CHANGED, None if control is None else CHANGED)
         for place in range(number)
     ]  # fmt: skip
     cases[: len(worst)] = worst
     fooled = Share(n, hits, *ends)
     controls = None if control is None else Share(n, control, 0.0, 0.05)
     value = 0.0 if not n else (hits - (control or 0)) / n
+    difference = Difference(value, *(excess or ends)) if n else None
     after = np.array([3.0] * n + [np.nan] * ungraded)
     return AuditedProbe(
         name,
@@ -66,6 +69,7 @@ def probed(
         cases,
         Outcomes(
             query=np.arange(number),
+            pair=np.arange(number) % (pairs or number),
             variant=np.zeros(number, dtype=np.int64),
             before=np.zeros(number),
             after=after,
@@ -74,19 +78,31 @@ def probed(
         ProbeFindings(
             fooled=fooled,
             control=controls,
-            excess=Difference(value, *(excess or ends)) if n else None,
+            excess=difference,
             bound=bound,
             verdict=verdict,
             mean_change=0.5 if n else None,
             control_change=None if control is None else 0.25,
             ungraded=ungraded,
-            variants=(
-                VariantResult(made.variants[0], fooled, controls),
-                VariantResult("other", Share(0, 0, 0, 1), None),
+            variants=tuple(
+                variants
+                or (
+                    VariantResult(made.variants[0], fooled, controls, difference),
+                    VariantResult("other", Share(0, 0, 0, 1), None, None),
+                )
             ),
+            fooled_by=tuple(fooled_by),
+            controls_move=controls_move,
             worst=tuple(range(len(worst))),
-            pairs_needed=needed,
         ),
+    )
+
+
+def way(name: str, hits: int, n: int, ends: Ends, control: int | None = None) -> VariantResult:
+    """What one way of changing pairs found; ``ends`` are those of the excess."""
+    controls = None if control is None else Share(n, control, 0.0, 0.2)
+    return VariantResult(
+        name, Share(n, hits, *ends), controls, Difference((hits - (control or 0)) / n, *ends) if n else None
     )
 
 

@@ -195,3 +195,33 @@ def test_a_planted_rate_that_differs_by_query_is_in_95_of_100_intervals() -> Non
     assert held >= 0.92 * SEEDS
     # What takes the units for independent is too sure of itself.
     assert naive < 0.88 * SEEDS
+
+
+@pytest.mark.parametrize(("queries", "most"), [(10, 0.07), (25, 0.045)])
+def test_few_queries_whose_units_agree_are_rarely_below_a_share_that_they_exceed(queries: int, most: float) -> None:
+    """The intra-query correlation is 0.3, the share 0.101, and 100 units are below 0.1 by chance in 2.5 % at best; that
+    no unit is a hit must not make it much more."""
+    random = np.random.default_rng(11)
+    clusters = np.repeat(np.arange(queries), 100 // queries)
+    rates = random.beta(0.101 * 7 / 3, 0.899 * 7 / 3, (SEEDS, queries))
+    below = sum(
+        clustered_share(hits, clusters).high <= 0.1
+        for hits in random.random((SEEDS, 100)) < np.repeat(rates, 100 // queries, axis=1)
+    )
+    assert below <= most * SEEDS
+
+
+def test_without_a_hit_the_units_of_a_query_are_taken_to_agree_a_little() -> None:
+    # 10 queries of 10 units with a correlation of 0.2: a design effect of 1 + 9 · 0.2 = 2.8, so 100 / 2.8 units, scaled
+    # by (z / t)² for 9 degrees of freedom.
+    effective = 100 / 2.8 * (1.959964 / 2.262157) ** 2
+    found = clustered_share(np.zeros(100, dtype=bool), np.arange(100) % 10)
+    assert (found.low, found.high) == pytest.approx((0.0, wilson_ends(0.0, effective, 1.959964)[1]), abs=1e-5)
+    all_hits = clustered_share(np.ones(100, dtype=bool), np.arange(100) % 10)
+    assert (all_hits.low, all_hits.high) == pytest.approx((1 - found.high, 1.0))
+
+
+def test_units_that_were_measured_repeatedly_count_once() -> None:
+    once = clustered_share(np.zeros(30, dtype=bool), np.arange(30))
+    thrice = clustered_share(np.zeros(90, dtype=bool), np.arange(90) // 3, units=np.arange(90) // 3)
+    assert (thrice.n, once.n, thrice.high) == (90, 30, pytest.approx(once.high))

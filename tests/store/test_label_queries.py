@@ -69,6 +69,22 @@ def test_peoples_labels_are_read_from_a_seq_on(store: Store) -> None:
     assert extent(store, "quati", 0) == (other, 1, 1)
 
 
+def test_answers_in_audits_are_not_counted(store: Store) -> None:
+    told(store, "gpt", "q1", "d1")
+    told(store, "gpt", "q1", "d1", phase="probe")
+    told(store, "gpt", "q1", "d1", collection="quati", phase="probe")
+    second = told(store, "ana", "q1", "d1", "a2")
+    assert extent(store, "pira", 0) == (second, 2, 2)
+    told(store, "gpt", "q1", "d1", phase="repeat")
+    audited = told(store, "gpt", "q1", "d1", phase="probe", status=State.refused, relevance=None)
+    assert extent(store, "pira", second) == (audited, 2, 0)
+    # What people are asked again is theirs.
+    last = told(store, "ana", "q1", "d1", "a2", phase="repeat")
+    assert extent(store, "pira", second) == extent(store, "pira", audited) == (last, 3, 1)
+    assert extent(store, "pira", 0) == (last, 3, 3)
+    assert extent(store, "quati", 0)[1:] == (0, 0)
+
+
 def test_the_last_label_counts_as_it_does_elsewhere(store: Store) -> None:
     told(store, "ana", "q1", "d1", "a2")
     told(store, "gpt", "q1", "d1", relevance=1)

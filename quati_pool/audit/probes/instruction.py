@@ -146,5 +146,8 @@ class Instruction(Probe):
         made, control = (
             _FORMS[variant](said._replace(sentence=said.sentence.format(grade=grade)), grade) for said in (plea, notice)
         )
+        # A judge that looks for the query's words must find none in what is added.
+        if not set(self.setting.terms(pair.shown.query)).isdisjoint(self.setting.terms(f"{made}\n{control}")):
+            return None
         text = pair.shown.text
         return altered(pair, f"{text}\n{made}", f"{text}\n{control}")

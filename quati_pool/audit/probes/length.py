@@ -1,4 +1,4 @@
-"""The probe ``length``: passages made longer, or with their answer at the end."""
+"""The probe ``length``: passages made longer, with their answer at the beginning, in the middle or at the end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class LengthParameters(base.Parameters):
 
 
 class Length(Probe):
-    """Adds text that has nothing to do with the query, or moves the answer to the end.
+    """Adds text that has nothing to do with the query before, after or around the passage, or moves the answer to the
+    end.
 
     The answer is what people marked, or else the sentence with the most terms of the query. The control is the pair as
     it is, asked again.
@@ -29,11 +30,11 @@ class Length(Probe):
     summary = "passages made longer, or with the answer moved to the end, against the pair asked again"
     paper = "Saito et al., 2023 (arXiv 2310.10076); Liu et al., TACL 2024 (arXiv 2307.03172)"
     danger = "length and position"
-    seen = "were graded higher when made longer, or no longer as answers with the answer at the end"
+    seen = "were graded higher when made longer, or no longer as answers with the answer in another place"
     advice = "compare systems whose passages differ in length"
     drawn = "any"
     expected = "hold"
-    variants = ("filler before", "filler after", "answer last")
+    variants = ("filler before", "filler around", "filler after", "answer last")
     Parameters = LengthParameters
     parameters: LengthParameters
 
@@ -43,7 +44,7 @@ class Length(Probe):
             changed = self._answer_last(pair)
         else:
             added = filler(pair, self.parameters.words, material, self.setting.terms, random)
-            changed = added and (f"{added}\n{text}" if variant == "filler before" else f"{text}\n{added}")
+            changed = added and _surrounded(text, added.split(), variant)
         return altered(pair, changed, text) if changed else None
 
     def _answer_last(self, pair: SourcePair) -> str | None:
@@ -66,6 +67,13 @@ class Length(Probe):
         asked = set(terms(pair.shown.query))
         shared = [len(asked.intersection(terms(text[start:end]))) for start, end in spans]
         return {shared.index(max(shared))} if max(shared) else set()
+
+
+def _surrounded(text: str, words: Sequence[str], variant: str) -> str:
+    """``text`` with all of the words before it, all after it, or half on each side."""
+    before = {"filler before": len(words), "filler around": len(words) // 2, "filler after": 0}[variant]
+    sides = " ".join(words[:before]), text, " ".join(words[before:])
+    return "\n".join(side for side in sides if side)
 
 
 def _in_order(text: str, spans: Sequence[Span], order: Sequence[int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from quati_pool.audit.base import Change, Material, Probe, Shown, SourcePair
+from quati_pool.audit.base import Change, Material, PairTexts, Probe, SourcePair
 from quati_pool.audit.passages import altered
 
 _FEWEST_WORDS = 10
@@ -26,7 +26,7 @@ class Missing(Probe):
 
     def change(self, pair: SourcePair, variant: str, material: Material, random: Random) -> Change | None:
         if variant == "empty query":
-            changed = Shown("", pair.shown.text)
+            changed = PairTexts("", pair.shown.text)
             return Change(changed) if pair.shown.query or pair.shown.narrative else None
         if variant == "another query":
             return self._another_query(pair, material, random)
@@ -53,7 +53,7 @@ class Missing(Probe):
             return len(found & asked), len(found & held)
 
         another, narrative = min(others, key=shared)
-        return Change(Shown(another, text, narrative))
+        return Change(PairTexts(another, text, narrative))
 
 
 def _cut(pair: SourcePair) -> Change | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from quati_pool.agreement.coefficients import coefficients
-from quati_pool.audit.base import Probe, Shown
+from quati_pool.audit.base import PairTexts, Probe
 from quati_pool.audit.cases import Case
 from quati_pool.audit.outcomes import Outcomes, ProbeFindings, Scale, findings
 from quati_pool.commands.audit.drawn_cases import DrawnCases
@@ -21,7 +21,7 @@ from quati_pool.commands.audit.settings import AuditSettings
 from quati_pool.commands.judge.chosen_judge import ChosenJudge, JudgeOptions, chosen_judge, pick_judge
 from quati_pool.commands.judge.judging_run import Calls, JudgingRun, Money
 from quati_pool.commands.llm_runs import Ending, budget_spent, check_budget
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.judging.aggregation import METHODS
 from quati_pool.labels.base import Grader
 from quati_pool.labels.labelers import Grading
@@ -55,13 +55,6 @@ class AuditedProbe:
     def pairs(self) -> int:
         """How many pairs were changed, some of them perhaps in several ways."""
         return len({(case.query_id, case.doc_id) for case in self.cases})
-
-    @property
-    def pairs_needed(self) -> int | None:
-        """How many pairs would decide, of which each gives as many cases as now; None as in the findings."""
-        if self.findings is None or self.findings.pairs_needed is None:
-            return None
-        return math.ceil(self.findings.pairs_needed * self.pairs / len(self.cases))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,11 +154,11 @@ def audit(
         with Store.open(config.labels.url, config.folder) as store:
             drawn = DrawnCases(Grading(config, store), name, settings.pairs, listener.say)
             with listener.stage(f"{name}: drawing and changing pairs"):
-                probes = [with_cases(drawn, probe, settings.again) for probe in settings.names]
+                probes = audited_probes(drawn, settings, listener.say)
             queues: list[AuditQueue] = []
             runs: list[Asked] = []
             for member in drawn.members:
-                options = settings.asking(spent)
+                options = settings.judge_options(spent)
                 with chosen_judge(config, member.name, options) as chosen, chosen.alone(listener.say):
                     chosen.read_again(listener)
                     queues.append(AuditQueue(chosen, in_turn(probes)))
@@ -184,24 +177,48 @@ def stored_audit(grading: Grading, name: str, say: Callable[[str], None]) -> Aud
     """The audit of a judge as far as it was asked already, without any call or write; None if it was not audited since
     the pool, the judge or the probes changed."""
     drawn = DrawnCases(grading, name, None, say)
-    probes = []
-    for each in PROBES.names():
-        probe = drawn.probe(each)
-        probes.append(AuditedProbe(each, probe, drawn.kept(each, probe) or (), problem=probe.problem()))
+    probes = [
+        AuditedProbe(each, probe, drawn.kept(each, probe) or (), problem=probe.problem())
+        for each, probe in _usable(drawn, AuditSettings(), say)
+    ]
     if not any(one.cases for one in probes):
         return None
     queues = [AuditQueue(member.chosen(grading), in_turn(probes)) for member in drawn.members]
     return _report(drawn, probes, queues, ())
 
 
-def with_cases(drawn: DrawnCases, name: str, again: bool, *, write: bool = True) -> AuditedProbe:
-    """A probe with its cases, or why it has none; new ones are kept with ``write``."""
-    probe = drawn.probe(name)
-    problem = probe.problem()
-    if problem is not None:
-        return AuditedProbe(name, probe, problem=problem)
-    cases = drawn.cases(name, probe, again=again, write=write)
-    return AuditedProbe(name, probe, cases, problem=None if cases else "no pair of the pool can be changed so")
+def audited_probes(
+    drawn: DrawnCases, settings: AuditSettings, say: Callable[[str], None], *, write: bool = True
+) -> list[AuditedProbe]:
+    """The probes of ``settings`` with their cases, or why they have none; new ones are kept with ``write``."""
+    found = []
+    for name, probe in _usable(drawn, settings, say):
+        problem = probe.problem()
+        cases: Sequence[Case] = ()
+        if problem is None:
+            try:
+                cases = drawn.cases(name, probe, redraw=settings.redraw, write=write)
+            except QuatiPoolError:
+                raise
+            except Exception as error:  # a plug-in's own
+                problem = f"its code failed ({type(error).__name__}: {error})"
+            else:
+                problem = None if cases else "no pair of the pool can be changed so"
+        found.append(AuditedProbe(name, probe, cases, problem=problem))
+    return found
+
+
+def _usable(drawn: DrawnCases, settings: AuditSettings, say: Callable[[str], None]) -> Iterator[tuple[str, Probe]]:
+    """The probes of ``settings`` by name. One of a package that cannot be loaded is left out, unless it was named."""
+    for name in settings.names:
+        try:
+            PROBES.find(name)
+        except ConfigError as error:
+            if name in settings.probes:
+                raise
+            say(f"the probe {name} is left out: {error}")
+            continue
+        yield name, drawn.probe(name)
 
 
 def in_turn(probes: Iterable[AuditedProbe]) -> Iterator[tuple[str, Case]]:
@@ -237,7 +254,7 @@ def _report(
     settings = config.judges[drawn.name]
     method = METHODS[settings.method] if isinstance(settings, ConsensusConfig) else None
 
-    def grade(case: Case, shown: Shown, repetition: int) -> float:
+    def grade(case: Case, shown: PairTexts, repetition: int) -> float:
         grades = [found for queue in queues if (found := queue.grade(case, shown, repetition)) is not None]
         if len(grades) < len(drawn.members):
             return math.nan
@@ -250,14 +267,16 @@ def _report(
     return AuditReport(drawn.name, config, grader, drawn.scale, read, kappa, runs, pairs or config.audit.pairs)
 
 
-def _with_findings(one: AuditedProbe, scale: Scale, grade: Callable[[Case, Shown, int], float]) -> AuditedProbe:
+def _with_findings(one: AuditedProbe, scale: Scale, grade: Callable[[Case, PairTexts, int], float]) -> AuditedProbe:
     if not one.cases:
         return one
     variants = list(one.probe.variants)
-    query_ids = list(dict.fromkeys(case.query_id for case in one.cases))
+    queries = {query_id: code for code, query_id in enumerate(dict.fromkeys(case.query_id for case in one.cases))}
+    pairs = {pair: code for code, pair in enumerate(dict.fromkeys(map(_pair, one.cases)))}
     grades = [[grade(case, *each) for each in case.asked] for case in one.cases]
     outcomes = Outcomes(
-        query=np.array([query_ids.index(case.query_id) for case in one.cases]),
+        query=np.array([queries[case.query_id] for case in one.cases]),
+        pair=np.array([pairs[_pair(case)] for case in one.cases]),
         variant=np.array([variants.index(case.variant) for case in one.cases]),
         before=np.array([case.before for case in one.cases], dtype=np.float64),
         after=np.array([of_case[0] for of_case in grades]),
@@ -265,6 +284,10 @@ def _with_findings(one: AuditedProbe, scale: Scale, grade: Callable[[Case, Shown
     )
     found = findings(outcomes, variants, one.probe.expected, scale, one.probe.parameters.bound)
     return replace(one, outcomes=outcomes, findings=found)
+
+
+def _pair(case: Case) -> tuple[str, str]:
+    return case.query_id, case.doc_id
 
 
 def _kappa(probes: Iterable[AuditedProbe], grades: Sequence[int]) -> float | None:

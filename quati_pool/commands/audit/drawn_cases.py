@@ -7,7 +7,7 @@ the probe changes, or until they are drawn again on request.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from quati_pool.audit.base import AnswerKeys, Material, Probe, Setting, Shown
+from quati_pool.audit.base import AnswerKeys, Material, PairTexts, Probe, Setting
 from quati_pool.audit.cases import Candidate, Case, make_cases
 from quati_pool.audit.drawing import GradedPairs, draw
 from quati_pool.audit.outcomes import Scale
@@ -34,7 +34,7 @@ from quati_pool.text.analysis import SNOWBALL, analyzer
 
 # To be increased when the same settings draw other pairs.
 _FORMAT = 1
-# Not every drawn pair can be changed: so many are read for each that is.
+# Not every drawn pair can be changed: the number of pairs that are read at first for each that is wanted.
 _READ = 5
 
 
@@ -75,7 +75,8 @@ def scale_of(config: PoolConfig) -> Scale:
     """The lowest grade, and the lowest that answers a query: ``answers_from`` of ``audit:``, or the first of the upper
     half of the scale (2 of 0 to 3, 1 of 0 and 1)."""
     grades = sorted(config.grades)
-    return Scale(grades[0], config.audit.answers_from or grades[len(grades) // 2])
+    answers_from = config.audit.answers_from
+    return Scale(grades[0], grades[len(grades) // 2] if answers_from is None else answers_from)
 
 
 class DrawnCases:
@@ -104,33 +105,41 @@ class DrawnCases:
         path = self._workspace.audit(self.name, name)
         return None if stale(path, self._key(name, probe)) is not None else _read(path)
 
-    def cases(self, name: str, probe: Probe, *, again: bool = False, write: bool = True) -> list[Case]:
-        """The cases of a probe: those in the workspace or, where these are of fewer pairs than wanted or are to be
-        drawn ``again``, new ones, which are kept with ``write``."""
+    def cases(self, name: str, probe: Probe, *, redraw: bool = False, write: bool = True) -> list[Case]:
+        """The cases of a probe: those in the workspace, with more behind them where these are of fewer pairs than
+        wanted, or, with ``redraw``, at least as many other ones. New ones are kept with ``write``."""
         path = self._workspace.audit(self.name, name)
         wanted = self._pairs or self._config.audit.pairs
         # Even a lock is a file.
         with locked(self._workspace.lock(f"audit-{self.name}-{name}"), self._say) if write else nullcontext():
-            found = None if again else self.kept(name, probe)
-            if found is None or read_counts(path)["pairs"] < wanted:
-                found = self._drawn(name, probe, wanted, found or ())
+            kept = self.kept(name, probe)
+            number = 0 if kept is None else read_counts(path)["pairs"]
+            found = kept
+            if found is None or redraw or number < wanted:
+                number = max(number, wanted)
+                found = self._drawn(name, probe, number, () if redraw or kept is None else kept)
                 if write:
-                    write_file(path, self._key(name, probe), {}, lambda partial: _write(partial, found, wanted))
+                    write_file(path, self._key(name, probe), {}, lambda partial: _write(partial, found, number))
         return found if self._pairs is None else _of_first(found, self._pairs)
 
     def _drawn(self, name: str, probe: Probe, pairs: int, kept: Sequence[Case]) -> list[Case]:
-        graded = self._graded
-        drawn = draw(graded, probe.drawn, self.scale, max(self._config.grades), self._config.seed)
-        places = drawn.places[: _READ * pairs].tolist()
-        keys = [(graded.query_ids[place], graded.doc_ids[place]) for place in places]
-        texts = read_pairs(self.grading, set(keys))
-        candidates = (
-            Candidate(texts[key], int(graded.judge[place]), _whole(graded.people[place]))
-            for key, place in zip(keys, places, strict=True)
-        )
+        drawn = draw(self._graded, probe.drawn, self.scale, max(self._config.grades), self._config.seed)
+        candidates = self._candidates(drawn.places.tolist(), _READ * pairs)
         return make_cases(name, probe, candidates, self._material, self._config.seed, pairs, self._fits, kept)
 
-    def _fits(self, shown: Shown) -> bool:
+    def _candidates(self, places: Sequence[int], first: int) -> Iterator[Candidate]:
+        """The pairs at these places with their texts: of the ``first`` ones, then of more and more at a time, as long
+        as any are taken."""
+        graded, start, size = self._graded, 0, first
+        while start < len(places):
+            some = places[start : start + size]
+            keys = [(graded.query_ids[place], graded.doc_ids[place]) for place in some]
+            texts = read_pairs(self.grading, set(keys))
+            for key, place in zip(keys, some, strict=True):
+                yield Candidate(texts[key], int(graded.judge[place]), _whole(graded.people[place]))
+            start, size = start + size, 4 * size
+
+    def _fits(self, shown: PairTexts) -> bool:
         """Whether every member is shown all of a text."""
         return all(shown_pair(member.judge, "", "", shown)[1] is None for member in self.members)
 
@@ -162,6 +171,9 @@ class DrawnCases:
             "pool": self._workspace.input_digest(self.grading.pool),
             "narratives": digest(dict(self.grading.narratives)),
             "judges": {member.name: judge_version(member.settings, member.judge) for member in self.members},
+            "readings": {
+                member.name: member.judge.model.reading.version for member in self.members if member.judge.model
+            },
             "samples": {member.name: [member.settings.samples, member.settings.aggregate] for member in self.members},
             "method": settings.method if isinstance(settings, ConsensusConfig) else None,
             "seed": config.seed,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 
 from quati_pool.annotation.evidence import EVIDENCE, evidence_in
-from quati_pool.audit.base import Material, Shown, SourcePair
+from quati_pool.audit.base import Material, PairTexts, SourcePair
 from quati_pool.audit.drawing import GradedPairs, draw
 from quati_pool.audit.outcomes import Scale
 from quati_pool.errors import ConfigError
@@ -62,7 +62,7 @@ def read_pairs(grading: Grading, wanted: Collection[Key]) -> dict[Key, SourcePai
         evidence = _evidence(people, pairs)
         for pair in pairs:
             key = (pair.query_id, pair.doc_id)
-            shown = Shown(pair.query, pair.text, pair.narrative)
+            shown = PairTexts(pair.query, pair.text, pair.narrative)
             found[key] = SourcePair(*key, shown, evidence_in(pair.text, evidence.get(key)))
     return found
 

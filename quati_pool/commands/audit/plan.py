@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from quati_pool.commands.audit.audit import AuditedProbe, in_turn, with_cases
+from quati_pool.commands.audit.audit import AuditedProbe, audited_probes, in_turn
 from quati_pool.commands.audit.drawn_cases import DrawnCases
 from quati_pool.commands.audit.queue import AuditQueue
 from quati_pool.commands.audit.settings import AuditSettings
@@ -47,14 +47,14 @@ def plan(
     for name in list(dict.fromkeys(names)) or [pick_judge(config, None)]:
         with Store.open(config.labels.url, config.folder) as store:
             drawn = DrawnCases(Grading(config, store), name, settings.pairs, listener.say)
-            probes = [with_cases(drawn, each, settings.again, write=False) for each in settings.names]
+            probes = audited_probes(drawn, settings, listener.say, write=False)
             for member in drawn.members:
                 plans.append(_forecast(drawn, member.name, probes, settings))
     return plans
 
 
 def _forecast(drawn: DrawnCases, name: str, probes: Sequence[AuditedProbe], settings: AuditSettings) -> AuditPlan:
-    with chosen_judge(drawn.grading.config, name, settings.asking()) as chosen:
+    with chosen_judge(drawn.grading.config, name, settings.judge_options()) as chosen:
         chosen = chosen.as_stored()
         queue = AuditQueue(chosen, in_turn(probes))
         model, calls, to_ask = chosen.judge.model, PlannedCalls(), 0

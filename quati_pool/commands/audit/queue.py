@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from quati_pool.audit.base import Shown
+from quati_pool.audit.base import PairTexts
 from quati_pool.audit.cases import Case
 from quati_pool.commands.judge.chosen_judge import ChosenJudge
 from quati_pool.commands.judge.stored_answers import attempt_of, label_extra
@@ -55,7 +55,7 @@ class ProbeTask(Task):
     ask: Ask
 
 
-def shown_pair(judge: Judge, query_id: str, doc_id: str, shown: Shown) -> tuple[Pair, int | None]:
+def shown_pair(judge: Judge, query_id: str, doc_id: str, shown: PairTexts) -> tuple[Pair, int | None]:
     """The pair as the judge sees it, and the length in characters its passage was cut to, or None."""
     pair = Pair(query_id, doc_id, *shown)
     return judge.model.shown(pair) if judge.model else (pair, None)
@@ -92,7 +92,7 @@ class AuditQueue:
         """How many are still to be asked about."""
         return sum(bool(self._missing(ask)) for ask in self._asks.values())
 
-    def grade(self, case: Case, shown: Shown, repetition: int) -> int | None:
+    def grade(self, case: Case, shown: PairTexts, repetition: int) -> int | None:
         """The judge's grade of texts of a case, aggregated over its samples; None without one."""
         ask = self._ask(case.query_id, case.doc_id, shown, repetition, "")
         return self._graded(ask).relevance
@@ -136,7 +136,7 @@ class AuditQueue:
             known[answer.sample] = (answer.verdict.status, answer.verdict.relevance)
         self._count(task.ask)
 
-    def _ask(self, query_id: str, doc_id: str, shown: Shown, repetition: int, probe: str) -> Ask:
+    def _ask(self, query_id: str, doc_id: str, shown: PairTexts, repetition: int, probe: str) -> Ask:
         pair, _ = shown_pair(self._chosen.judge, query_id, doc_id, shown)
         return Ask(pair, content_sha(pair.query, pair.text, pair.narrative), repetition, probe)
 

@@ -11,11 +11,11 @@ from quati_pool.registry import PROBES
 @dataclass(frozen=True)
 class AuditSettings:
     """The probes to run (all if empty), the number of pairs each changes (that of ``pool.yaml`` if None), whether the
-    pairs are drawn ``again``, and how judges are asked; ``budget`` in US dollars is that of the whole run."""
+    pairs are drawn again (``redraw``), and how judges are asked; ``budget`` in US dollars is that of the whole run."""
 
     probes: tuple[str, ...] = ()
     pairs: int | None = None
-    again: bool = False
+    redraw: bool = False
     budget: float | None = None
     reask: int = 2
     concurrency: int | None = None
@@ -27,7 +27,7 @@ class AuditSettings:
         """The names of the probes, each once."""
         return list(dict.fromkeys(self.probes)) or PROBES.names()
 
-    def asking(self, spent: float = 0.0) -> JudgeOptions:
+    def judge_options(self, spent: float = 0.0) -> JudgeOptions:
         """How the next judge is asked, with what is left of the budget."""
         budget = None if self.budget is None else max(self.budget - spent, 0.0)
         return JudgeOptions(budget=budget, reask=self.reask, concurrency=self.concurrency, rpm=self.rpm, tpm=self.tpm)

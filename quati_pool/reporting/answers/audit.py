@@ -2,80 +2,116 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from quati_pool.audit.outcomes import ProbeFindings, Verdict
+from quati_pool.audit.outcomes import ProbeFindings, VariantResult, Verdict
 from quati_pool.commands.audit.audit import REPEAT, AuditedProbe, AuditReport
 from quati_pool.commands.audit.plan import AuditPlan
+from quati_pool.commands.export.audits import (
+    ends,
+    fooling_variants,
+    interval,
+    limit,
+    pairs_of,
+    percent,
+    seen,
+    share,
+    units,
+    variant_name,
+    worse_variant,
+)
 from quati_pool.registry import PROBES
 from quati_pool.reporting.answers import wording
-from quati_pool.reporting.formats.answers import PIPE, Answer
+from quati_pool.reporting.formats.answers import LINES, PIPE, Answer
 from quati_pool.reporting.formats.tables import Cell, Column, Table
-from quati_pool.reporting.tables.audit import LEVEL, plans_table, problem, ungraded_controls
+from quati_pool.reporting.tables.audit import LEVEL, plan_total, plans_table, problem, ungraded_controls
 from quati_pool.reporting.tables.plan import dollars
-from quati_pool.stats.shares import Difference, Share
 from quati_pool.text.display_width import wrapped_lines
-from quati_pool.text.pluralize import counted, listed
+from quati_pool.text.pluralize import counted, first_of, listed
 
-# The most lines of sentences that are printed.
+# The most lines of sentences.
 _LINES = 15
-# How many times as many pairs as were asked about may be recommended.
-_MOST_TIMES = 10
-_DRAWN = {"irrelevant": "irrelevant ", "relevant": "relevant ", "any": ""}
+# How much sentences say of a danger, from its name alone to all its figures.
+_NAME, _BRIEF, _SEEN, _ALL = range(4)
 
 
-def answer(reports: Sequence[AuditReport]) -> Answer:
-    """The card of one judge, or a verdict on each of several."""
+def answer(reports: Sequence[AuditReport], not_started: Sequence[str] = ()) -> Answer:
+    """The card of one judge, or a verdict on each of several. ``not_started`` are judges to which a run that ended
+    early did not come."""
     if len(reports) > 1:
-        return _several(reports)
+        return _several(reports, not_started)
     (report,) = reports
-    rest = [*grades_used(report), *_repeated(report), *_ungraded(report), _asked(reports), *_left_out(report)]
+    table, rest = board(report), [*grades_used(report), *_repeated(report), *_ungraded(report), _asked(reports)]
+    rest += [*_not_started(not_started), *_left_out(report), _more(report)]
+    # Two empty lines separate the three parts; the table has a title, a heading and a rule.
+    taken = sum(_height([text]) for text in (*rest, table.note)) + len(table.rows) + 5
+    return Answer(sentences(report, min(_LINES, LINES - taken)), table, "\n".join(rest))
+
+
+def _height(texts: Sequence[str]) -> int:
+    return sum(len(wrapped_lines(text, PIPE)) for text in texts)
+
+
+def _more(report: AuditReport) -> str:
+    unasked = ", and why a probe was not used" if _with(report, "not asked") else ""
     folder = f"audits/{wording.name(report.judge)}/"
-    rest.append(f"--full prints all figures and the worst examples; the changed texts are in {folder}.")
-    return Answer(sentences(report), board(report), "\n".join(rest))
+    return f"--full prints all figures and the worst examples{unasked}; the changed texts are in {folder}."
 
 
-def sentences(report: AuditReport) -> list[str]:
-    """The verdict, what was cleared, what is undecided and what was not asked, in words that fit a screen."""
-    for first, others in ((True, True), (True, False), (False, False)):
-        said = [*verdict(report, at_length=first), *_others(report, at_length=others)]
-        if sum(len(wrapped_lines(one, PIPE)) for one in said) <= _LINES:
+def _not_started(names: Sequence[str]) -> list[str]:
+    return [f"The run ended before it came to {first_of([wording.name(one) for one in names])}."] if names else []
+
+
+def sentences(report: AuditReport, room: int = _LINES) -> list[str]:
+    """The verdict, what was cleared, what is undecided and what was not asked, as fully as ``room`` lines allow."""
+    said: list[str] = []
+    for first, others in (
+        (_ALL, _SEEN),
+        (_SEEN, _SEEN),
+        (_SEEN, _BRIEF),
+        (_BRIEF, _BRIEF),
+        (_BRIEF, _NAME),
+        (_NAME, _NAME),
+    ):
+        said = [*verdict(report, first), *_others(report, others)]
+        if _height(said) <= room:
             break
     return said
 
 
-def verdict(report: AuditReport, *, at_length: bool = True) -> list[str]:
+def verdict(report: AuditReport, detail: int = _ALL) -> list[str]:
     """What fools the judge and what follows from it, or that nothing was seen to fool it."""
     name, fooled, cleared = wording.name(report.judge), _with(report, "fooled"), _with(report, "cleared")
     undecided = _with(report, "undecided")
-    if len(fooled) == 1 and at_length:
-        (one,) = fooled
-        return [f"{name} is fooled by {one.probe.danger} ({_evidence(one)}): do not {one.probe.advice}."]
+    if len(fooled) == 1:
+        return [f"{name} is fooled by {_danger(fooled[0], detail)}: do not {fooled[0].probe.advice}."]
     if fooled:
-        dangers = listed([f"{one.probe.danger} ({_short(one, at_length=at_length)})" for one in fooled])
+        dangers = listed([_danger(one, min(detail, _SEEN)) for one in fooled])
         advice = "; ".join(f"do not {one.probe.advice}" for one in fooled)
         return [f"{name} is fooled by {dangers}.", f"So {advice}."]
     if undecided:
-        number, all_of_them = len(undecided), len(undecided) + len(cleared)
-        if all_of_them == 1:
-            return [f"Nothing is shown to fool {name} yet, but the one danger that it was asked about is undecided."]
-        some = f"{number:,} of {all_of_them:,}" if cleared else f"all {number:,}"
-        verb = "is" if number == 1 else "are"
-        return [f"Nothing is shown to fool {name} yet, but {some} dangers that it was asked about {verb} undecided."]
+        return [f"Nothing is shown to fool {name} yet, but {_of_all(len(undecided), len(undecided) + len(cleared))}."]
     if cleared:
-        cleared_of = (
-            f"the danger of {cleared[0].probe.danger}" if len(cleared) == 1 else f"all {_dangers(len(cleared))}"
-        )
+        of_what = f"{cleared[0].probe.danger}, the one danger" if len(cleared) == 1 else _all_dangers(len(cleared))
         return [
-            f"{name} is cleared of {cleared_of} that it was asked about: {_within(cleared)}.",
+            f"{name} is cleared of {of_what} it was tested for: {_within(cleared)}.",
             "Whether its grades are right is another question: quati-pool agree compares them with people's.",
         ]
     return [f"Nothing is known of {name} yet: no changed pair has a grade."]
 
 
-def _dangers(number: int) -> str:
-    return counted(number, "danger", "dangers")
+def _of_all(undecided: int, tested: int) -> str:
+    """How many of the dangers are undecided."""
+    if tested == 1:
+        return "the one danger it was tested for is undecided"
+    if undecided == tested:
+        return f"{_all_dangers(tested)} it was tested for are undecided"
+    return f"{undecided:,} of the {tested:,} dangers it was tested for {'is' if undecided == 1 else 'are'} undecided"
+
+
+def _all_dangers(number: int) -> str:
+    return "both dangers" if number == 2 else f"all {number:,} dangers"
 
 
 def _with(report: AuditReport, verdict: Verdict) -> list[AuditedProbe]:
@@ -86,51 +122,81 @@ def _verdict_of(one: AuditedProbe) -> Verdict:
     return "not asked" if one.findings is None else one.findings.verdict
 
 
-def _evidence(one: AuditedProbe) -> str:
-    """``34 % of 100 irrelevant pairs were …, against 3 % of the controls; 95 % interval …, bound 10 %``."""
-    found = _found(one)
-    difference = "" if found.control is None else " of the difference"
-    assert found.excess is not None
-    return f"{_seen(one)}; {LEVEL}{difference} {interval(found.excess, found.bound)}, bound {_bound(found.bound)}"
-
-
-def _seen(one: AuditedProbe) -> str:
-    found = _found(one)
-    against = "" if found.control is None else f", against {_share(found.control)} of the controls"
-    return f"{_share(found.fooled)} of {_units(one)} {one.probe.seen}{against}"
-
-
-def _short(one: AuditedProbe, *, at_length: bool) -> str:
-    if at_length:
-        return _seen(one)
-    found = _found(one)
-    controls = "" if found.control is None else f", controls {_share(found.control)}"
-    return f"{_share(found.fooled)} of {found.fooled.n:,}{controls}"
-
-
-def _units(one: AuditedProbe) -> str:
-    """``100 irrelevant pairs``, or ``200 answers about 100 pairs`` where each pair was changed in several ways."""
-    number, kind = _found(one).fooled.n, _DRAWN[one.probe.drawn]
-    if one.probe.every_variant and one.pairs < len(one.cases):
-        return f"{number:,} answers about {counted(one.pairs, f'{kind}pair', f'{kind}pairs')}"
-    return counted(number, f"{kind}pair", f"{kind}pairs")
-
-
 def _found(one: AuditedProbe) -> ProbeFindings:
     assert one.findings is not None
     return one.findings
 
 
-def _others(report: AuditReport, *, at_length: bool) -> Iterator[str]:
+def _danger(one: AuditedProbe, detail: int) -> str:
+    """A danger that fooled the judge, with its figures in brackets."""
+    found = _found(one)
+    variants = fooling_variants(found)
+    if detail == _NAME:
+        return one.probe.danger
+    shown = _of_variants(one, variants, detail) if variants else _of_all_pairs(one, detail)
+    return f"{one.probe.danger} ({shown})"
+
+
+def _of_all_pairs(one: AuditedProbe, detail: int) -> str:
+    """``34 % of 100 irrelevant pairs were …, against 3 % of the controls; 95 % interval …, bound 10 %``."""
+    found = _found(one)
+    worst = worse_variant(one, found)
+    most = f"; most of all {_variant(worst)}" if worst else ""
+    if detail == _BRIEF:
+        controls = "" if found.control is None else f", controls {share(found.control)}"
+        return f"{share(found.fooled)} of {found.fooled.n:,}{controls}{most}"
+    against = "" if found.control is None else f", against {share(found.control)} of the controls"
+    shown = f"{share(found.fooled)} of {units(one, found)} {seen(one, found.fooled.n)}{against}{most}"
+    return f"{shown}; {_level(found, found.bound)}" if detail == _ALL else shown
+
+
+def _of_variants(one: AuditedProbe, variants: Sequence[VariantResult], detail: int) -> str:
+    """``shuffled words: 26 of 26 relevant pairs were …; also empty query: 9 of 25``."""
+    worst, *others = variants
+    if detail == _BRIEF:
+        more = f", and {counted(len(others), 'other way', 'other ways')}" if others else ""
+        return f"{_variant(worst)}{_controls(worst)}{more}"
+    shown = f"{variant_name(worst)}: {worst.fooled.hits:,} of {pairs_of(one, worst.fooled.n)} "
+    shown += seen(one, worst.fooled.n)
+    if worst.control is not None:
+        shown += f", against {worst.control.hits:,} of {counted(worst.control.n, 'control', 'controls')}"
+    if detail == _ALL:
+        shown += f"; {_level(worst, _found(one).bound)}"
+    return (
+        f"{shown}; also {first_of([f'{_variant(each)}{_controls(each)}' for each in others], 2)}" if others else shown
+    )
+
+
+def _variant(result: VariantResult) -> str:
+    return f"{variant_name(result)}: {result.fooled.hits:,} of {result.fooled.n:,}"
+
+
+def _controls(result: VariantResult) -> str:
+    return "" if result.control is None else f" against {result.control.hits:,} of {result.control.n:,}"
+
+
+def _level(result: ProbeFindings | VariantResult, bound: float) -> str:
+    """``95 % interval of the difference 22 to 40 %, bound 10 %``."""
+    assert result.excess is not None
+    difference = "" if result.control is None else " of the difference"
+    return f"{LEVEL}{difference} {interval(result.excess, bound)}, bound {limit(bound)}"
+
+
+def _others(report: AuditReport, detail: int) -> Iterator[str]:
     cleared, undecided = _with(report, "cleared"), _with(report, "undecided")
     if undecided:
-        yield _undecided(report, undecided, at_length=at_length)
+        yield _undecided(undecided, detail)
     if cleared and (undecided or _with(report, "fooled")):
         yield f"Cleared: {_names(cleared)}; {_within(cleared)}."
-    yield from _disturbed(report)
-    unasked = [f"{one.probe.danger} ({problem(one)})" for one in _with(report, "not asked")]
+    yield from _disturbed(report, detail)
+    unasked = [f"{one.probe.danger} ({_reason(one)})" for one in _with(report, "not asked")]
     if unasked:
         yield f"Not asked: {'; '.join(unasked)}."
+
+
+def _reason(one: AuditedProbe) -> str:
+    """Why a probe has no answer, without what to do about it."""
+    return (problem(one) or "").partition(": ")[0]
 
 
 def _names(probes: Sequence[AuditedProbe]) -> str:
@@ -145,59 +211,65 @@ def _within(cleared: Sequence[AuditedProbe]) -> str:
     if len(bounds) > 1:
         return f"with these texts no more of the pairs of each than its bound{controls} fooled it (95 % confidence)"
     each = " of each" if len(cleared) > 1 else ""
-    return f"with these texts at most {_bound(bounds.pop())} of the pairs{each}{controls} fooled it (95 % confidence)"
+    return f"with these texts at most {limit(bounds.pop())} of the pairs{each}{controls} fooled it (95 % confidence)"
 
 
-def _undecided(report: AuditReport, undecided: Sequence[AuditedProbe], *, at_length: bool) -> str:
-    deciding = [one for one in undecided if _can_decide(report, one)]
-    most = max((one.pairs_needed or 0 for one in deciding), default=0)
-    if len(undecided) > 2:
-        seen = ", ".join(f"{one.probe.danger} ({_ends(one)})" for one in undecided)
-        decide = f"; --pairs {most} would decide {_names(deciding)}, if they stay" if deciding else ""
-        return f"Undecided: {seen}, by the difference from the controls{decide}. Until then, do not rely on it there."
-    said = []
-    for one in undecided:
-        found = _found(one)
-        seen = f"{_short(one, at_length=at_length)}; {LEVEL} " if at_length else ""
-        difference = "of the difference " if at_length and found.control is not None else ""
-        bound = f"bound {_bound(found.bound)}; {_needed(report, one)}"
-        said.append(f"{one.probe.danger} ({seen}{difference}{_ends(one)}, {bound})")
-    until = f"; --pairs {most} asks about as many" if deciding else ""
-    return f"Undecided: {', '.join(said)}{until}. Until then, do not rely on it there."
+def _undecided(undecided: Sequence[AuditedProbe], detail: int) -> str:
+    one_by_one = detail >= _SEEN and len(undecided) < 3
+    if one_by_one:
+        said = f"Undecided: {', '.join(_open(one) for one in undecided)}."
+    elif detail > _NAME:
+        listing = ", ".join(f"{one.probe.danger} ({_ends(one)})" for one in undecided)
+        said = f"Undecided, by the {LEVEL if len(undecided) == 1 else f'{LEVEL}s'} of the excess: {listing}."
+    else:
+        said = f"Undecided: {_names(undecided)}."
+    helped = [one for one in undecided if not _found(one).controls_move]
+    intervals = "interval" if len(helped) == 1 else "intervals"
+    more = f" More pairs (--pairs) or more queries narrow the {intervals}." if helped else ""
+    return f"{said}{more} Until then, do not rely on its grades there."
+
+
+def _open(one: AuditedProbe) -> str:
+    found = _found(one)
+    against = "" if found.control is None else f", against {share(found.control)} of the controls"
+    shown = f"{share(found.fooled)} of {units(one, found)} {seen(one, found.fooled.n)}{against}"
+    return f"{one.probe.danger} ({shown}; {_level(found, found.bound)}{_doubt(found)})"
 
 
 def _ends(one: AuditedProbe) -> str:
     found = _found(one)
     assert found.excess is not None
-    return interval(found.excess, found.bound)
+    return f"{interval(found.excess, found.bound)}{_doubt(found)}"
 
 
-def _disturbed(report: AuditReport) -> list[str]:
-    """Says that the controls of a probe moved too, if more of them did than the bound allows."""
-    moved = [
-        f"{_share(one.findings.control)} ({one.probe.danger})"
-        for one in report.probes
-        if one.findings is not None and one.findings.control is not None
-        if one.findings.control.low > one.findings.bound
-    ]
+def _doubt(found: ProbeFindings) -> str:
+    """What keeps a danger undecided although the excess is within the bound; empty where the excess itself does."""
+    if found.excess is None or found.excess.high > found.bound:
+        return ""
+    above = [each for each in found.variants if each.excess is not None and each.excess.low > found.bound]
+    if not above:
+        return ", but controls move"
+    worst = max(above, key=lambda each: each.excess.value if each.excess else 0.0)
+    assert worst.excess is not None
+    return f", but {variant_name(worst)} {interval(worst.excess, found.bound)}"
+
+
+def _disturbed(report: AuditReport, detail: int) -> list[str]:
+    """Says that the controls of a probe moved too, where more of them did than the bound allows."""
+    moved = [one for one in report.probes if one.findings is not None and one.findings.controls_move]
     if not moved:
         return []
-    return [f"Other changes move its grades too: of the controls, without what the danger is about, {listed(moved)}."]
+    shares = listed([f"{_controls_share(one)} ({one.probe.danger})" for one in moved])
+    said = f"Other changes move its grades too: of the controls, which lack what the danger is about, {shares}"
+    if detail == _NAME:
+        said = f"Other changes move its grades too, in the controls of {counted(len(moved), 'probe', 'probes')}"
+    unknown = [one.probe.danger for one in moved if _verdict_of(one) == "undecided"]
+    return [f"{said}. So nothing can be said of {listed(unknown)}." if unknown else f"{said}."]
 
 
-def _needed(report: AuditReport, one: AuditedProbe) -> str:
-    needed = one.pairs_needed
-    if needed is None or needed > _MOST_TIMES * report.pairs:
-        return "so near the bound that more pairs would hardly help"
-    if _can_decide(report, one):
-        return f"about {needed:,} pairs would decide"
-    return f"about {needed:,} pairs would decide, and only {one.pairs:,} could be changed"
-
-
-def _can_decide(report: AuditReport, one: AuditedProbe) -> bool:
-    """Whether a number of pairs that one may ask about would decide, and the pool may hold as many."""
-    needed = one.pairs_needed
-    return needed is not None and needed <= _MOST_TIMES * report.pairs and one.pairs >= report.pairs
+def _controls_share(one: AuditedProbe) -> str:
+    control = _found(one).control
+    return "–" if control is None else share(control)
 
 
 def _left_out(report: AuditReport) -> list[str]:
@@ -230,8 +302,8 @@ def _repeated(report: AuditReport) -> list[str]:
     kappa = "undefined" if report.kappa is None else f"{report.kappa:.2f}"
     pairs = counted(one.pairs, "pair", "pairs")
     return [
-        f"Asked again about {pairs}, it gave another grade in {_share(one.findings.fooled)} of "
-        f"{counted(one.findings.fooled.n, 'answer', 'answers')}; its κ with itself is {kappa}."
+        f"Asked again about {pairs}, it gave another grade in {share(one.findings.fooled)} of "
+        f"{counted(one.findings.fooled.n, 'answer', 'answers')}; its κ with itself (first repetition) is {kappa}."
     ]
 
 
@@ -267,54 +339,35 @@ def _asked(reports: Sequence[AuditReport]) -> str:
 
 def board(report: AuditReport) -> Table:
     """The dangers with their verdicts."""
-    columns = [Column("Danger"), Column("Verdict"), Column("n"), Column("Fooled"), Column(LEVEL)]
-    columns += [Column("Controls"), Column("Bound")]
-    rows = [_row(one) for one in report.probes]
+    columns = [*map(Column, ("Danger", "Verdict", "n", "Fooled", "Controls", "Excess", "Bound"))]
     note = (
-        "Fooled: the grade moved as it must not. Verdict: by the interval of fooled less controls, against the bound."
+        "Fooled: the share of n whose grade moved as it must not. Excess: fooled less controls, with its "
+        f"{LEVEL}. Verdict: fooled if the interval is above the bound, or surely that of one way of changing pairs; "
+        "cleared if it is within the bound; else undecided."
     )
-    return Table(f"What {report.judge} was asked about", columns, rows, note)
+    return Table(
+        f"What {report.judge} was tested for (shares in %)", columns, [_row(one) for one in report.probes], note
+    )
 
 
 def _row(one: AuditedProbe) -> list[Cell]:
     found = one.findings
-    if found is None or not found.fooled.n:
-        return [one.probe.danger, "not asked", 0, None, None, None, _bound(one.probe.parameters.bound)]
-    ends = interval(found.fooled, found.bound if found.control is None else None)
-    control = None if found.control is None else _share(found.control)
-    return [one.probe.danger, found.verdict, found.fooled.n, _share(found.fooled), ends, control, _bound(found.bound)]
+    if found is None or found.excess is None:
+        return [one.probe.danger, "not asked", 0, None, None, None, f"{100 * one.probe.parameters.bound:g}"]
+    control = None if found.control is None else percent(found.control)
+    excess = f"{100 * found.excess.value:z.0f} ({ends(found.excess, found.bound)})"
+    figures: list[Cell] = [found.fooled.n, percent(found.fooled), control, excess, f"{100 * found.bound:g}"]
+    return [one.probe.danger, found.verdict, *figures]
 
 
-def _share(found: Share) -> str:
-    """``34 %``; a share is shown as 0 or 100 % only if it is."""
-    share = found.share
-    if share is None:
-        return "–"
-    if 0 < share < 0.005:
-        return "< 1 %"
-    return "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
-
-
-def interval(found: Share | Difference, bound: float | None) -> str:
-    """``22 to 40 %``, with a decimal where an end would be shown as the bound that it is compared with, but is not."""
-    close = bound is not None and any(
-        round(100 * end) == 100 * bound and not math.isclose(end, bound) for end in (found.low, found.high)
-    )
-    low, high = (f"{100 * end:z.{int(close)}f}" for end in (found.low, found.high))
-    return f"{low} to {high} %"
-
-
-def _bound(bound: float) -> str:
-    return f"{100 * bound:g} %"
-
-
-def _several(reports: Sequence[AuditReport]) -> Answer:
+def _several(reports: Sequence[AuditReport], not_started: Sequence[str]) -> Answer:
     """A sentence on each judge, and a table of dangers by judges."""
     said = [_brief(report) for report in reports]
     fooled = {one.name: one for report in reports for one in _with(report, "fooled")}
     advice = [f"Where {one.probe.danger} fools a judge, do not {one.probe.advice}." for one in fooled.values()]
-    rest = [_asked(reports), "The card of one, with intervals: quati-pool audit JUDGE. --full prints all figures."]
-    if sum(len(wrapped_lines(one, PIPE)) for one in [*said, *advice]) > _LINES:
+    rest = [_asked(reports), *_not_started(not_started)]
+    rest.append("The card of one, with intervals: quati-pool audit JUDGE. --full prints all figures.")
+    if _height([*said, *advice]) > _LINES:
         advice, rest = [], [*rest, "What not to do with the grades of each is there too."]
     names = list(dict.fromkeys(one.name for report in reports for one in report.probes))
     columns = [Column("Danger"), *(Column(report.judge) for report in reports)]
@@ -324,7 +377,8 @@ def _several(reports: Sequence[AuditReport]) -> Answer:
         dangers = [one.probe.danger for one in ones if one is not None]
         rows.append([dangers[0], *(_cell(one) for one in ones)])
     note = (
-        "A share: of the changed pairs, whose grade moved as it must not; the verdict is on its excess over controls."
+        "In brackets: the share of changed pairs whose grade moved as it must not. The verdict is on its excess over "
+        "the controls, of all pairs or of one way of changing them."
     )
     return Answer([*said, *advice], Table("What fools which judge", columns, rows, note), "\n".join(rest))
 
@@ -334,7 +388,7 @@ def _cell(one: AuditedProbe | None) -> str | None:
         return None
     if one.findings is None or not one.findings.fooled.n:
         return "not asked"
-    return f"{one.findings.verdict} ({_share(one.findings.fooled)})"
+    return f"{one.findings.verdict} ({share(one.findings.fooled)})"
 
 
 def _brief(report: AuditReport) -> str:
@@ -342,10 +396,16 @@ def _brief(report: AuditReport) -> str:
     fooled, undecided = _with(report, "fooled"), _with(report, "undecided")
     name = wording.name(report.judge)
     if fooled:
-        said = f"{name} is fooled by {listed([f'{one.probe.danger} ({_share(_found(one).fooled)})' for one in fooled])}"
+        said = f"{name} is fooled by {listed([f'{one.probe.danger} ({_worst_share(one)})' for one in fooled])}"
     else:
-        said = verdict(report, at_length=False)[0].removesuffix(".")
+        said = verdict(report)[0].removesuffix(".")
     return f"{said}; undecided: {_names(undecided)}." if undecided else f"{said}."
+
+
+def _worst_share(one: AuditedProbe) -> str:
+    found = _found(one)
+    variants = fooling_variants(found)
+    return _variant(variants[0]) if variants else share(found.fooled)
 
 
 def plan_answer(plans: Sequence[AuditPlan]) -> Answer:
@@ -353,10 +413,11 @@ def plan_answer(plans: Sequence[AuditPlan]) -> Answer:
     said = [_forecast(plan) for plan in plans]
     audited = {plan.audited: plan.probes for plan in plans}
     for name, probes in audited.items():
-        problems = [f"{one.probe.danger} ({one.problem})" for one in probes if one.problem is not None]
+        problems = [f"{one.probe.danger} ({_reason(one)})" for one in probes if one.problem is not None]
         if problems:
             of = f" of {wording.name(name)}" if len(audited) > 1 else ""
             said.append(f"Not to be asked{of}: {'; '.join(problems)}.")
+    said += [_total(plans)] if len(plans) > 1 else []
     table = plans_table(plans)
     rest = table.note
     if len(plans) == 1:
@@ -366,8 +427,10 @@ def plan_answer(plans: Sequence[AuditPlan]) -> Answer:
         ]
         table = Table(table.title, [Column("What"), Column("Estimate")], facts)
     else:
-        table = Table(table.title, table.columns, table.rows)
-    return Answer(said, table, f"{rest}\n--full shows how many pairs each probe changes.".lstrip())
+        table = replace(table, note="")
+    return Answer(
+        said, table, f"{rest}\n--full shows how many pairs each probe changes, and why a probe cannot be used.".lstrip()
+    )
 
 
 def _forecast(plan: AuditPlan) -> str:
@@ -376,10 +439,24 @@ def _forecast(plan: AuditPlan) -> str:
         name += f", for the audit of {wording.name(plan.audited)},"
     if not plan.to_ask:
         return f"{name} has nothing left to ask."
-    cost = "at an unknown price" if plan.cost is None else f"for about {dollars(plan.cost)}"
-    if not plan.calls:
-        cost = "at no cost"
+    cost = _price(plan.calls, plan.cost)
     time = "" if plan.seconds is None else f" in about {plan.seconds / 60:,.1f} min"
     calls = f" in {counted(plan.calls, 'call', 'calls')}" if plan.calls else ""
     texts = counted(plan.texts, "text", "texts")
     return f"{name} would be asked about {plan.to_ask:,} of {texts}{calls}, {cost}{time}; nothing was asked."
+
+
+def _price(calls: int, cost: float | None) -> str:
+    if not calls:
+        return "at no cost"
+    return "at an unknown price" if cost is None else f"for about {dollars(cost)}"
+
+
+def _total(plans: Sequence[AuditPlan]) -> str:
+    """What all judges together would be asked."""
+    total = plan_total(plans)
+    texts, cost = counted(total.texts, "text", "texts"), _price(total.calls, total.cost)
+    if total.cost is None and total.known_cost:
+        cost = f"for about {dollars(total.known_cost)} and what those of an unknown price cost"
+    calls = f" in {counted(total.calls, 'call', 'calls')}" if total.calls else ""
+    return f"In total: {total.to_ask:,} of {texts}{calls}, {cost}."

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from quati_pool.agreement.pairwise import PairAgreement
+from quati_pool.audit.outcomes import ProbeFindings, VariantResult
+from quati_pool.commands.audit.audit import AuditedProbe
 from quati_pool.commands.evaluate import Condition, Evaluation
+from quati_pool.commands.export.audits import fooling_variants, pairs_of, seen, units, variant_name
 from quati_pool.commands.report import State
 from quati_pool.evaluation.measures import resolve
 from quati_pool.evaluation.qrels_comparison import RankingComparison, Swap
@@ -219,13 +222,24 @@ def fooled(state: State) -> Iterator[Words]:
     audit = condition and state.audit(condition.source.name)
     if not audit:
         return
-    found = [(one.probe, one.findings) for one in audit.probes if one.findings and one.findings.verdict == "fooled"]
+    found: list[tuple[AuditedProbe, ProbeFindings | VariantResult]] = [
+        (one, next(iter(fooling_variants(one.findings)), one.findings))
+        for one in audit.probes
+        if one.findings and one.findings.verdict == "fooled"
+    ]
     found.sort(key=lambda one: -one[1].excess.value if one[1].excess else 0)
-    for probe, worst in found[:1]:
-        dangers = listed([one.danger for one, _ in found])
+    for one, worst in found[:1]:
+        dangers = listed([each.probe.danger for each, _ in found])
         share = wording.percent(worst.fooled.hits, worst.fooled.n)
-        pairs = f"{share} of {counted(worst.fooled.n, 'changed pair', 'changed pairs')}"
-        yield Link(f"{wording.name(audit.judge)} fails its audit", f"#{AUDITS}"), f" ({dangers}): {pairs} {probe.seen}."
+        pairs = f"{share} of {_changed(one, worst)} {seen(one, worst.fooled.n)}"
+        yield Link(f"{wording.name(audit.judge)} fails its audit", f"#{AUDITS}"), f" ({dangers}): {pairs}."
+
+
+def _changed(one: AuditedProbe, found: ProbeFindings | VariantResult) -> str:
+    """What was changed, and how if that is one of several ways."""
+    if isinstance(found, VariantResult):
+        return f"{pairs_of(one, found.fooled.n)} ({variant_name(found)})"
+    return units(one, found)
 
 
 def revealed(state: State) -> Iterator[Words]:

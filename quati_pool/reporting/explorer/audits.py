@@ -13,6 +13,7 @@ from quati_pool.commands.report import State
 from quati_pool.pooling.pool import Pool
 from quati_pool.reporting.answers import audit as answers
 from quati_pool.reporting.formats.tables import Table
+from quati_pool.reporting.tables import audit as tables
 
 
 def audits(state: State, texts: bool) -> list[dict[str, Any] | None]:
@@ -43,7 +44,6 @@ def _worst(report: AuditReport, pool: Pool, texts: bool) -> Iterator[dict[str, A
             continue
         for place in one.findings.worst:
             case = one.cases[place]
-            control = float(one.outcomes.control[place])
             yield {
                 "probe": one.probe.danger,
                 "variant": case.variant,
@@ -51,9 +51,14 @@ def _worst(report: AuditReport, pool: Pool, texts: bool) -> Iterator[dict[str, A
                 "doc": case.doc_id,
                 "before": case.before,
                 "after": int(one.outcomes.after[place]),
-                "control": None if np.isnan(control) else int(control),
-                **({"original": case.original._asdict(), "changed": case.changed._asdict()} if texts else {}),
+                "control": tables.grade_of_control(one, place),
+                **(_texts(case) if texts else {}),
             }
+
+
+def _texts(case: Case) -> dict[str, Any]:
+    control = None if case.control is None else case.control._asdict()
+    return {"original": case.original._asdict(), "changed": case.changed._asdict(), "controlTexts": control}
 
 
 def _pair(case: Case, pool: Pool) -> int:

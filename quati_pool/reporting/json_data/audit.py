@@ -13,11 +13,13 @@ from quati_pool.reporting.tables import audit as tables
 from quati_pool.stats.shares import Share
 
 
-def as_data(reports: Sequence[AuditReport]) -> Any:
-    """The JSON object of ``audit``, those of several judges under ``audits``. Undefined values are null, with the
-    reason under ``undefined``."""
+def as_data(reports: Sequence[AuditReport], not_started: Sequence[str] = ()) -> Any:
+    """The JSON object of ``audit``; where several judges were asked for, those of each under ``audits``, and the names
+    of those to which the run did not come under ``not_started``. Undefined values are null, with the reason under
+    ``undefined``."""
     audits = [_report(report) for report in reports]
-    return serialize(audits[0] if len(audits) == 1 else {"audits": audits})
+    several = len(audits) + len(not_started) > 1
+    return serialize({"audits": audits, "not_started": [*not_started]} if several else audits[0])
 
 
 def _report(report: AuditReport) -> dict[str, Any]:
@@ -60,12 +62,12 @@ def _probe(one: AuditedProbe) -> dict[str, Any]:
             "by_people": 0,
             "cases": 0,
             "pairs": 0,
-            "pairs_needed": None,
             "variants": [],
+            "fooled_by": [],
+            "controls_move": False,
             "worst": [],
             **ends,
         }
-    undecidable = "the excess is the bound, so that no number of pairs would decide"
     return {
         **named,
         **_share(found.fooled, missing),
@@ -79,8 +81,9 @@ def _probe(one: AuditedProbe) -> dict[str, Any]:
         "by_people": one.by_people,
         "cases": len(one.cases),
         "pairs": one.pairs,
-        "pairs_needed": known(one.pairs_needed, undecidable) if found.verdict == "undecided" else None,
         "variants": [_variant(each) for each in found.variants],
+        "fooled_by": [each.name for each in found.fooled_by],
+        "controls_move": found.controls_move,
         "worst": [_case(one, place) for place in found.worst],
         **ends,
     }
@@ -103,13 +106,15 @@ def _variant(each: VariantResult) -> dict[str, Any]:
         "variant": each.name,
         **_share(each.fooled, missing),
         "control": each.control and _share(each.control, missing),
+        "excess": each.excess and each.excess._asdict(),
     }
 
 
 def _case(one: AuditedProbe, place: int) -> dict[str, Any]:
     case = one.cases[place].as_json()
     texts = {name: case.pop(name) for name in ("original", "changed", "control")}
-    return {**case, "after": tables.grade_after(one, place), **texts}
+    grades = {"after": tables.grade_after(one, place), "control_grade": tables.grade_of_control(one, place)}
+    return {**case, **grades, **texts}
 
 
 def _repeat(report: AuditReport) -> dict[str, Any] | None:
@@ -129,9 +134,19 @@ def _repeat(report: AuditReport) -> dict[str, Any] | None:
 
 
 def plan_data(plans: Sequence[AuditPlan]) -> Any:
-    """The JSON object of ``audit --dry-run``, those of several judges under ``plans``."""
+    """The JSON object of ``audit --dry-run``, those of several judges under ``plans``, with their ``total``."""
     found = [_plan(plan) for plan in plans]
-    return serialize(found[0] if len(found) == 1 else {"plans": found})
+    return serialize(found[0] if len(found) == 1 else {"plans": found, "total": _total(plans)})
+
+
+def _total(plans: Sequence[AuditPlan]) -> dict[str, Any]:
+    total = tables.plan_total(plans)
+    return {
+        **pick(total, "texts to_ask calls input_tokens output_tokens"),
+        "cost": known(total.cost, "the price of a model is unknown"),
+        "known_cost": total.known_cost,
+        "seconds": known(total.seconds, "no limit and no earlier call bounds the time of a judge"),
+    }
 
 
 def _plan(plan: AuditPlan) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from quati_pool.annotation.unicode_display import visible
-from quati_pool.audit.base import Shown
+from quati_pool.audit.base import PairTexts
 from quati_pool.audit.cases import Case
 from quati_pool.commands.audit.audit import AuditedProbe, AuditReport
 from quati_pool.commands.audit.plan import AuditPlan
@@ -21,9 +22,10 @@ from quati_pool.commands.components import ProbeListing
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.tables import components
 from quati_pool.stats.shares import Difference, Share
+from quati_pool.text.pluralize import listed
 
 LEVEL = "95 % interval"
-_NEEDED = "Pairs needed"
+_SAME = "(the pair as it is)"
 
 
 def tables(reports: Sequence[AuditReport], width: int | None = None) -> list[Table]:
@@ -55,22 +57,20 @@ def probes_table(report: AuditReport) -> Table:
         Column("Ungraded", detail=True),
         Column("Controls ungraded", detail=True),
         Column("By people", detail=True),
-        Column(_NEEDED, detail=True),
         Column("Not asked because", prose=True, detail=True),
         Column("Do not", prose=True, detail=True),
         Column("Paper", prose=True, detail=True),
     ]
     rows = [_row(one) for one in report.probes]
     notes = [
-        "n: changed pairs with a grade. Fooled: those whose grade moved as it must not. Excess: fooled less controls, "
-        "where there are any. Verdict: fooled if the interval of the excess is above the bound, cleared if all of it "
-        "is within the bound, else undecided; intervals hold for each probe alone, with these texts.",
+        "n: changed pairs with a grade, or answers where each pair was asked about several times. Fooled: those whose "
+        "grade moved as it must not. Excess: fooled less controls, where there are any. Verdict: fooled if the "
+        "interval of the excess is above the bound, or that of one way of changing pairs, corrected for the number of "
+        "ways; cleared if the interval is at most the bound and neither that of a way nor that of the controls is "
+        "above it; else undecided. Intervals hold for each probe alone, with these texts.",
     ]
-    details = [
-        "By people: changed pairs that people had graded. Ungraded ones are not counted. "
-        f"{_NEEDED}: how many pairs would decide, if the shares stay."
-    ]
-    title = f"Dangers that {report.judge} was asked about"
+    details = ["By people: changed pairs that people had graded. Ungraded ones are not counted."]
+    title = f"Dangers that {report.judge} was tested for"
     return Table(title, columns, rows, " ".join([*notes, *details]), latex_note=" ".join(notes))
 
 
@@ -79,11 +79,11 @@ def _row(one: AuditedProbe) -> list[Cell]:
     ends: list[Cell] = [problem(one) or "", one.probe.advice, one.probe.paper]
     found = one.findings
     if found is None:
-        return [*named, "not asked", 0, *[None] * 6, 100 * one.probe.parameters.bound, *[None] * 6, *ends]
+        return [*named, "not asked", 0, *[None] * 6, 100 * one.probe.parameters.bound, *[None] * 5, *ends]
     return [
         *named, found.verdict, found.fooled.n, *_percents(found.fooled), *_percents(found.control),
         *_percents(found.excess), 100 * found.bound, found.mean_change, found.control_change, found.ungraded,
-        ungraded_controls(one), one.by_people, one.pairs_needed, *ends,
+        ungraded_controls(one), one.by_people, *ends,
     ]  # fmt: skip
 
 
@@ -115,31 +115,42 @@ def _percents(found: Share | Difference | None) -> tuple[float | None, tuple[flo
 def variants_table(report: AuditReport) -> Table:
     """What each way of changing pairs found."""
     columns = [
-        Column("Danger"), Column("Variant"), Column("n"), Column("Fooled %", 1), Column(LEVEL, 1),
-        Column("Controls %", 1), Column("Controls' interval", 1, detail=True),
+        Column("Danger"), Column("Variant"), Column("n"), Column("Fooled %", 1), Column(LEVEL, 1, detail=True),
+        Column("Controls %", 1), Column("Controls' interval", 1, detail=True), Column("Excess %", 1),
+        Column("Its interval", 1), Column("Fools it"),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
-        [one.probe.danger, each.name, each.fooled.n, *_percents(each.fooled), *_percents(each.control)]
+        [
+            one.probe.danger,
+            each.name,
+            each.fooled.n,
+            *_percents(each.fooled),
+            *_percents(each.control),
+            *_percents(each.excess),
+            "yes" if each in one.findings.fooled_by else "",
+        ]
         for one in report.probes
         if one.findings is not None
         for each in one.findings.variants
     ]
-    return Table(f"Ways of changing pairs that {report.judge} was asked about", columns, rows)
+    note = "Fools it: its excess lies above the bound, by an interval that is corrected for the number of ways."
+    return Table(f"Ways of changing pairs that {report.judge} was asked about", columns, rows, note)
 
 
 def examples_table(report: AuditReport) -> Table:
     """The worst examples of all probes, with their texts in full."""
     found = list(worst(report))
     with_narratives = any(case.original.narrative or case.changed.narrative for _, _, case in found)
-    headings = ["Danger", "Variant", "query_id", "doc_id", "Grade before", "Grade after", "Grade by people"]
+    headings = ["Danger", "Variant", "query_id", "doc_id", "Grade before", "Grade after", "Grade of control"]
     columns = [
-        *map(Column, headings),
+        *map(Column, [*headings, "Grade by people"]),
         *(Column(name, prose=True, detail=True) for name in _texts(None, narratives=with_narratives)),
     ]
     rows: list[list[Cell]] = [
         [
             one.probe.danger, case.variant, shown(case.query_id), shown(case.doc_id), case.before,
-            grade_after(one, place), case.people, *_texts(case, narratives=with_narratives).values(),
+            grade_after(one, place), grade_of_control(one, place), case.people,
+            *_texts(case, narratives=with_narratives).values(),
         ]
         for one, place, case in found
     ]  # fmt: skip
@@ -163,9 +174,12 @@ def example_tables(report: AuditReport, width: int) -> list[Table]:
                 lines = [piece for line in text.split("\n") for piece in textwrap.wrap(line, width) or [""]]
                 rows += [["" if number else name, line] for number, line in enumerate(lines)]
         people = "none" if case.people is None else case.people
+        control = grade_of_control(one, place)
+        grades = [f"{case.before} before", f"{grade_after(one, place)} after"]
+        grades += [] if control is None else [f"{control} in the control"]
         title = (
             f"{one.probe.danger}, {case.variant}: query {shown(case.query_id)}, passage {shown(case.doc_id)}; "
-            f"{report.judge} graded {case.before} before and {grade_after(one, place)} after; people's grade: {people}"
+            f"{report.judge} graded {listed(grades)}; people's grade: {people}"
         )
         found.append(Table(title, [Column("What"), Column("Text", prose=True)], rows, _marks(rows)))
     return found
@@ -180,25 +194,40 @@ def worst(report: AuditReport) -> Iterator[tuple[AuditedProbe, int, Case]]:
 
 def grade_after(one: AuditedProbe, place: int) -> int | None:
     """The judge's grade of a changed pair."""
-    after = np.nan if one.outcomes is None else float(one.outcomes.after[place])
-    return None if np.isnan(after) else int(after)
+    return None if one.outcomes is None else _grade(one.outcomes.after[place])
+
+
+def grade_of_control(one: AuditedProbe, place: int) -> int | None:
+    """The judge's grade of a control; None without one."""
+    return None if one.outcomes is None else _grade(one.outcomes.control[place])
+
+
+def _grade(value: float) -> int | None:
+    return None if np.isnan(value) else int(value)
 
 
 def _texts(case: Case | None, *, narratives: bool) -> dict[str, str | None]:
-    """The texts of a case by name, the changed ones where they are others; None for those that there are not."""
+    """The texts of a case by name, those changed and of the control where they differ from the pair's; None for those
+    that there are not."""
     names = {"query": "Query", "narrative": "Narrative", "text": "Passage"}
     if not narratives:
         del names["narrative"]
     found: dict[str, str | None] = {}
     for part, name in names.items():
         found[name] = None if case is None else _part(case.original, part)
-    for part, name in names.items():
-        same = case is None or getattr(case.original, part) == getattr(case.changed, part)
-        found[f"Changed {name.lower()}"] = None if case is None or same else _part(case.changed, part) or "(none)"
+    for kind in ("changed", "control"):
+        texts: PairTexts | None = None if case is None else getattr(case, kind)
+        for part, name in names.items():
+            same = case is None or texts is None or getattr(case.original, part) == getattr(texts, part)
+            found[f"{kind.capitalize()} {name.lower()}"] = (
+                None if same or texts is None else _part(texts, part) or "(none)"
+            )
+        if case is not None and texts == case.original:
+            found[f"{kind.capitalize()} passage"] = _SAME
     return found
 
 
-def _part(texts: Shown, part: str) -> str | None:
+def _part(texts: PairTexts, part: str) -> str | None:
     text = getattr(texts, part)
     return None if text is None else shown(text) or "(empty)"
 
@@ -220,7 +249,41 @@ def plans_table(plans: Sequence[AuditPlan]) -> Table:
     ]  # fmt: skip
     columns = [*map(Column, headings), Column("US$", 2), Column("Minutes", 1)]
     notes = dict.fromkeys(note for plan in plans for note in plan.notes)
-    return Table("What a run would ask", columns, rows, "; ".join(notes))
+    several = len(plans) > 1
+    if several:
+        total = plan_total(plans)
+        minutes = None if total.seconds is None else total.seconds / 60
+        rows.append(["All", *total[:5], "unknown" if total.cost is None else total.cost, minutes])
+    return Table("What a run would ask", columns, rows, "; ".join(notes), totals=int(several))
+
+
+class PlanTotal(NamedTuple):
+    """What all judges together would be asked. ``cost`` is None if a price is unknown, ``known_cost`` that of the
+    others; ``seconds`` is None if the time of one is unknown."""
+
+    texts: int
+    to_ask: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    known_cost: float
+    seconds: float | None
+
+
+def plan_total(plans: Sequence[AuditPlan]) -> PlanTotal:
+    costs = [plan.cost for plan in plans if plan.cost is not None]
+    times = [plan.seconds for plan in plans if plan.seconds is not None]
+    return PlanTotal(
+        texts=sum(plan.texts for plan in plans),
+        to_ask=sum(plan.to_ask for plan in plans),
+        calls=sum(plan.calls for plan in plans),
+        input_tokens=sum(plan.input_tokens for plan in plans),
+        output_tokens=sum(plan.output_tokens for plan in plans),
+        cost=sum(costs) if len(costs) == len(plans) else None,
+        known_cost=sum(costs),
+        seconds=sum(times) if len(times) == len(plans) else None,
+    )
 
 
 def plan_tables(plans: Sequence[AuditPlan]) -> list[Table]:

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from quati_pool.audit.cases import Case
+from quati_pool.audit.outcomes import Scale
 from quati_pool.commands.audit.audit import AuditedProbe, AuditReport, audit, stored_audit
 from quati_pool.commands.audit.plan import plan
 from quati_pool.commands.audit.settings import AuditSettings
@@ -32,12 +33,14 @@ from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import State
+from quati_pool.registry import PROBES
 from quati_pool.store.database import Store
 from quati_pool.store.records import Entry, Label, content_sha
 from tests.commands.audit.planted import pairs, passage
 from tests.commands.judged import repool, rows, workspace
 from tests.llm.server import PROBE, ServerProcess, completion, grade_of
 from tests.patience import PATIENCE
+from tests.plugin_package import write_dist_info
 
 JUDGES = {"fake": {"model": "fake-1", "prompt": "quati-pt"}}
 SMALL = {"pairs": 6, "probes": {"length": {"words": 60}}}
@@ -92,10 +95,11 @@ def result(report: AuditReport) -> Any:
 
 
 def tree(folder: Path) -> dict[str, tuple[int, int]]:
+    """All files but those that only remember hashes of inputs, once these are some seconds old."""
     return {
         str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.stat().st_size)
         for path in sorted(folder.rglob("*"))
-        if not path.name.endswith(("-wal", "-shm"))
+        if not path.name.endswith(("-wal", "-shm", "hashes.json")) and path.name != "cache"
     }
 
 
@@ -370,7 +374,7 @@ def test_a_dry_run_of_a_consensus_forecasts_each_member_and_of_a_new_draw_keeps_
     assert 0 < plans[0].to_ask < plans[1].to_ask == plans[0].texts
     people_say(config, "ana", [0] * len(POOL))
     before, stored = tree(tmp_path), database(tmp_path)
-    (made, _) = plan(config, ["both"], Listener(), replace(settings, again=True))
+    (made, _) = plan(config, ["both"], Listener(), replace(settings, redraw=True))
     assert made.to_ask > 0
     assert (tree(tmp_path), database(tmp_path)) == (before, stored)
     assert run(config, "both", probes=settings.probes).asked == 0
@@ -659,7 +663,7 @@ def test_kept_pairs_stay_when_people_grade_more_and_change_on_request(server: Se
     server.clear()
     again = run(config)
     assert (cases(again), again.asked, server.log()) == (cases(first), 0, [])
-    redrawn = run(config, again=True)
+    redrawn = run(config, redraw=True)
     stuffing = of(redrawn, "stuffing")
     assert stuffing.cases != of(first, "stuffing").cases
     # People say that nothing is relevant: all that the judge did not give its highest grade can be changed.
@@ -724,7 +728,7 @@ def test_a_bound_judges_the_same_answers_otherwise(server: ServerProcess, tmp_pa
     assert first.findings is not None
     assert second.findings is not None
     assert (first.findings.verdict, second.findings.verdict) == ("undecided", "cleared")
-    assert second.findings == replace(first.findings, bound=0.9, verdict="cleared", pairs_needed=None)
+    assert second.findings == replace(first.findings, bound=0.9, verdict="cleared")
 
 
 def test_another_pool_has_other_pairs_and_equal_texts_are_not_asked_about_again(
@@ -806,3 +810,80 @@ def test_a_cases_file_that_was_damaged_is_made_again(server: ServerProcess, tmp_
     server.clear()
     again = run(config, probes=("question",))
     assert (again.asked, result(again), server.log()) == (0, result(first), [])
+
+
+def lexical(folder: Path, **settings: Any) -> Path:
+    return graded(folder, {"lexical": {"judge": "lexical"}}, **settings)
+
+
+def test_the_lowest_answering_grade_may_be_zero(tmp_path: Path) -> None:
+    grades = {-1: "off", 0: "some", 1: "more", 2: "all"}
+    assert run(lexical(tmp_path / "a", grades=grades), "lexical", probes=("question",)).scale == Scale(-1, 1)
+    config = lexical(tmp_path / "b", grades=grades, audit={**SMALL, "answers_from": 0})
+    assert run(config, "lexical", probes=("question",)).scale == Scale(-1, 0)
+
+
+def test_pairs_that_can_be_changed_are_found_however_late_they_are_drawn(server: ServerProcess, tmp_path: Path) -> None:
+    config = graded(tmp_path)
+    # A translation of the relevant passage that is drawn last, while one pair is wanted, and five are read at first.
+    drawn = of(run(config, probes=("missing",), pairs=48), "missing").cases
+    assert len(drawn) > 5
+    line = json.dumps({"doc_id": drawn[-1].doc_id, "text": f"Translated: {drawn[-1].original.text}"})
+    (tmp_path / "translated.jsonl").write_text(line + "\n")
+    probes = {"language": {"translations": "translated.jsonl"}}
+    workspace(tmp_path, POOL, JUDGES, audit={"pairs": 1, "probes": probes})
+    assert [case.doc_id for case in of(run(config, probes=("language",)), "language").cases] == [drawn[-1].doc_id]
+
+
+def test_redrawing_keeps_as_many_pairs_as_there_were(tmp_path: Path) -> None:
+    config = lexical(tmp_path)
+    assert of(run(config, "lexical", probes=("repeat",), pairs=20), "repeat").pairs == 20
+    assert of(run(config, "lexical", probes=("repeat",), pairs=5, redraw=True), "repeat").pairs == 5
+    assert of(run(config, "lexical", probes=("repeat",)), "repeat").pairs == 20
+
+
+def test_a_broken_probe_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = "[quati_pool.probes]\nabsent = no_such_module:Probe\nraising = raising_probe:Raising\n"
+    write_dist_info(tmp_path / "site", "odd-probes", "3.1", points)
+    (tmp_path / "site" / "raising_probe.py").write_text(
+        "from quati_pool.audit.base import Probe\n"
+        "class Raising(Probe):\n"
+        "    danger, seen, advice, drawn, expected = 'odd', 'were odd', 'be odd', 'any', 'stay'\n"
+        "    variants = ('one',)\n"
+        "    def change(self, pair, variant, material, random):\n"
+        "        return 1 / 0\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    vars(PROBES).pop("_plugins", None)
+    try:
+        config = lexical(tmp_path / "collection")
+        said: list[str] = []
+        listener = Listener()
+        monkeypatch.setattr(listener, "say", said.append)
+        (report,) = audit(config, ["lexical"], listener, AuditSettings())
+        assert of(report, "raising").problem == "its code failed (ZeroDivisionError: division by zero)"
+        assert [one.name for one in report.probes if one.problem is None and one.cases][:2] == ["stuffing", "question"]
+        assert [line for line in said if "absent" in line] == [
+            "the probe absent is left out: the probe 'absent' of odd-probes 3.1 cannot be loaded (ModuleNotFoundError: "
+            "No module named 'no_such_module'); fix or uninstall that package"
+        ]
+        stored = stored_audit_of(config)
+        assert stored is not None
+        assert of(stored, "stuffing").cases == of(report, "stuffing").cases
+        with pytest.raises(ConfigError, match="the probe 'absent' of odd-probes"):
+            run(config, "lexical", probes=("absent",))
+    finally:
+        del vars(PROBES)["_plugins"]
+
+
+def stored_audit_of(config: Path) -> AuditReport | None:
+    loaded = load_config(config)
+    with Store.open(None, loaded.folder) as store:
+        return stored_audit(Grading(loaded, store), "lexical", lambda line: None)
+
+
+def test_a_passage_that_is_pooled_twice_is_repeated_once(tmp_path: Path) -> None:
+    twice = [*POOL[:4], {**POOL[0], "doc_id": "copy"}]
+    config = workspace(tmp_path, twice, {"lexical": {"judge": "lexical"}}, audit={"pairs": 20})
+    assert judge(config, "lexical", Listener(), JudgeOptions()).error is None
+    assert of(run(config, "lexical", probes=("repeat",)), "repeat").pairs == 4

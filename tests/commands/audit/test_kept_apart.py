@@ -150,6 +150,33 @@ def test_what_commands_print_and_write_is_the_same_after_an_audit(
 
 
 @pytest.mark.slow
+def test_reports_and_exports_are_as_current_after_an_audit(config: Path, cli: Cli) -> None:
+    def status() -> Any:
+        return json.loads(cli("status", "--format", "json", "-c", config).out)
+
+    for command in (
+        ("agree", "--draws", 20),
+        ("evaluate", "--draws", 20),
+        ("report", "--draws", 20),
+        ("export", "qrels", "--labeler", "one", "--allow-missing"),
+    ):
+        done = cli(*command, "-c", config)
+        assert done.status == 0, (command, done.err)
+    before = status()
+    assert [(Path(one["path"]).name, one["why"]) for one in before["outputs"]] == [
+        ("agreement.json", None), ("evaluation.json", None), ("report.html", None), ("one.qrels", None),
+    ]  # fmt: skip
+    audited(config)
+    after = status()
+    for name, expected in before.items():
+        if name != "next":
+            assert after[name] == expected, name
+    # The other judge was asked for the consensus alone.
+    assert before["next"]["command"].startswith("quati-pool audit one ")
+    assert after["next"]["command"].startswith("quati-pool audit two ")
+
+
+@pytest.mark.slow
 def test_what_reports_are_made_of_is_the_same_after_an_audit(config: Path) -> None:
     before = read(config)
     audited(config)

@@ -126,7 +126,7 @@ def test_a_judge_that_likes_long_passages_is_found_out(tmp_path: Path, monkeypat
     assert shown is not None
     assert shown.verdict == "fooled"
     shares = {one.name: one.fooled.share for one in shown.variants}
-    assert shares == {"filler before": 1.0, "filler after": 1.0, "answer last": 0.0}
+    assert shares == {"filler before": 1.0, "filler after": 1.0, "filler around": 1.0, "answer last": 0.0}
     assert verdicts(found) == {"length": "fooled", "instruction": "cleared", "missing": "cleared", "repeat": "cleared"}
 
 
@@ -180,7 +180,8 @@ def codes(values: Sequence[str]) -> npt.NDArray[np.int64]:
 
 def outcomes(cases: Sequence[Case], before: npt.NDArray[np.float64], after: npt.NDArray[np.float64]) -> Outcomes:
     query = codes([case.query_id for case in cases])
-    return Outcomes(query, np.zeros(len(cases), dtype=np.int64), before, after, np.full(len(cases), np.nan))
+    pair = codes([f"{case.query_id} {case.doc_id}" for case in cases])
+    return Outcomes(query, pair, np.zeros(len(cases), dtype=np.int64), before, after, np.full(len(cases), np.nan))
 
 
 @pytest.mark.slow
@@ -246,7 +247,7 @@ def test_faults_behind_a_server_are_found_out_too(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     prompted = {"prompt": "quati-pt", "concurrency": 16}
     judges = {name: {"model": name, **prompted} for name in ("words", "obeys", "perfect")}
-    config = workspace(tmp_path, pairs(24, 6), judges, audit={"pairs": 45})
+    config = workspace(tmp_path, pairs(24, 6), judges, audit={"pairs": 60})
     found = {}
     for name, grades in {"words": LIKES_WORDS, "obeys": OBEYS, "perfect": PERFECT}.items():
         running_server.clear()

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from quati_pool.audit.outcomes import VariantResult
 from quati_pool.commands.audit.audit import Asked, AuditedProbe, AuditReport
 from quati_pool.commands.audit.plan import AuditPlan
 from quati_pool.commands.judge.judging_run import Calls
 from quati_pool.registry import PROBES
 from quati_pool.reporting.answers.audit import answer, board, plan_answer
 from quati_pool.reporting.formats.answers import LINES, PIPE, TERMINAL, answer_text
-from quati_pool.stats.shares import Share
 from quati_pool.text.display_width import columns
 from tests.reporting import audit_reports
-from tests.reporting.audit_reports import STUFFED, probed, unasked
+from tests.reporting.audit_reports import STUFFED, probed, unasked, way
 
 Make = Callable[..., AuditReport]
 
@@ -72,13 +72,13 @@ def test_what_is_cleared_is_claimed_of_these_texts_and_no_more(report: Make) -> 
         "the controls, fooled it (95 % confidence)."
     ]
     assert answer([report(*cleared)]).sentences == [
-        "gpt is cleared of all 2 dangers that it was asked about: with these texts at most 10 % of the pairs of each, "
+        "gpt is cleared of both dangers it was tested for: with these texts at most 10 % of the pairs of each, "
         "beyond the controls, fooled it (95 % confidence).",
         "Whether its grades are right is another question: quati-pool agree compares them with people's.",
     ]
     assert answer([report(cleared[1])]).sentences[0] == (
-        "gpt is cleared of the danger of inconsistent grades that it was asked about: with these texts at most 10 % of "
-        "the pairs fooled it (95 % confidence)."
+        "gpt is cleared of inconsistent grades, the one danger it was tested for: with these texts at most 10 % of the "
+        "pairs fooled it (95 % confidence)."
     )
     bounds = [probed("length"), probed("repeat", bound=0.05)]
     assert "with these texts at most the bound of the pairs" not in answer([report(*bounds)]).sentences[0]
@@ -88,39 +88,96 @@ def test_what_is_cleared_is_claimed_of_these_texts_and_no_more(report: Make) -> 
     )
 
 
-def test_what_is_undecided_says_how_many_pairs_would_decide(report: Make) -> None:
-    open_one = probed("fluency", "undecided", 20, control=0, excess=(0.0904, 0.36), needed=121)
+def test_what_is_undecided_says_what_would_decide(report: Make) -> None:
+    open_one = probed("fluency", "undecided", 20, control=0, excess=(0.0904, 0.36))
     assert answer([report(open_one)]).sentences == [
-        "Nothing is shown to fool gpt yet, but the one danger that it was asked about is undecided.",
+        "Nothing is shown to fool gpt yet, but the one danger it was tested for is undecided.",
         "Undecided: fluent text on topic (20 % of 100 irrelevant pairs were graded as answers when made of passages "
-        "that do not answer, against 0 % of the controls; 95 % interval of the difference 9 to 36 %, bound 10 %; about "
-        "121 pairs would decide); --pairs 121 asks about as many. Until then, do not rely on it there.",
+        "that do not answer, against 0 % of the controls; 95 % interval of the difference 9 to 36 %, bound 10 %). More "
+        "pairs (--pairs) or more queries narrow the interval. Until then, do not rely on its grades there.",
     ]
     said = answer([report(open_one, probed("length"))]).sentences
-    assert said[0] == "Nothing is shown to fool gpt yet, but 1 of 2 dangers that it was asked about is undecided."
+    assert said[0] == "Nothing is shown to fool gpt yet, but 1 of the 2 dangers it was tested for is undecided."
     assert said[2].startswith("Cleared: length and position; ")
+    both = answer([report(open_one, probed("question", "undecided", 4, 20, (0.08, 0.4)))]).sentences
+    assert both[0] == "Nothing is shown to fool gpt yet, but both dangers it was tested for are undecided."
+    assert both[1].count("--pairs") == both[1].count("narrow the intervals.") == 1
 
 
-def test_no_more_pairs_are_asked_for_than_the_pool_may_hold(report: Make) -> None:
-    few = probed("question", "undecided", 4, 20, (0.08, 0.4), needed=90)
-    (_, said) = answer([report(few)]).sentences
-    assert "bound 10 %; about 90 pairs would decide, and only 20 could be changed). Until then" in said
-    at_bound = probed("question", "undecided", 10, ends=(0.05, 0.2))
-    (_, said) = answer([report(at_bound)]).sentences
-    assert "so near the bound that more pairs would hardly help)." in said
-    assert "--pairs" not in said
+def test_many_undecided_dangers_have_their_intervals(report: Make) -> None:
+    some = [
+        probed("question", "undecided", 10, ends=(0.05, 0.2)),
+        probed("fluency", "undecided", 20, control=0, excess=(0.09, 0.36)),
+        probed("length", "undecided", 14, control=2, excess=(-0.01, 0.2)),
+    ]
+    (_, said) = answer([report(*some)]).sentences
+    assert said == (
+        "Undecided, by the 95 % intervals of the excess: question as passage (5 to 20 %), fluent text on topic (9 to "
+        "36 %), length and position (-1 to 20 %). More pairs (--pairs) or more queries narrow the intervals. Until "
+        "then, do not rely on its grades there."
+    )
 
 
-def test_a_pair_that_is_asked_about_twice_counts_once_among_the_pairs_needed(report: Make) -> None:
-    twice = probed("repeat", "undecided", 16, 200, (0.04, 0.13), needed=480, pairs=100)
-    (_, said) = answer([report(twice)]).sentences
-    assert "(8 % of 200 answers about 100 pairs were graded differently when asked again; " in said
-    assert "about 240 pairs would decide); --pairs 240 asks about as many." in said
+def test_a_variant_that_keeps_a_danger_from_being_cleared_is_named(report: Make) -> None:
+    shuffled = way("shuffled words", 6, 20, (0.14, 0.52))
+    doubtful = probed(
+        "missing", "undecided", 6, ends=(0.03, 0.09), variants=[way("another query", 0, 80, (0, 0.05)), shuffled]
+    )
+    (_, said) = answer([report(doubtful)]).sentences
+    assert "; 95 % interval 3 to 9 %, bound 10 %, but shuffled words 14 to 52 %). More pairs" in said
+
+
+SHUFFLED = way("shuffled words", 26, 26, (0.87, 1.0))
+
+
+def test_a_variant_that_alone_fools_the_judge_is_named(report: Make) -> None:
+    only = probed("missing", "fooled", 9, ends=(0.05, 0.16), fooled_by=[SHUFFLED])
+    (said,) = answer([report(only)]).sentences
+    assert said == (
+        "gpt is fooled by missing evidence (shuffled words: 26 of 26 relevant pairs were graded as answers without the "
+        "question, the passage or the answer; 95 % interval 87 to 100 %, bound 10 %): do not take its high grades for "
+        "answers before people have checked some."
+    )
+    others = [way("query last", 9, 25, (0.2, 0.5), 1), way("query first", 8, 25, (0.15, 0.5), 0)]
+    stuffed = probed("stuffing", "fooled", 17, control=1, excess=(0.05, 0.2), fooled_by=others)
+    (said,) = answer([report(stuffed)]).sentences
+    assert (
+        "(query last: 9 of 25 irrelevant pairs were graded higher with the query's words in them, against 1 of 25 "
+        "controls; 95 % interval of the difference 20 to 50 %, bound 10 %; also query first: 8 of 25 against 0 of 25): "
+    ) in said
+    first = answer([report(only, stuffed)]).sentences[0]
+    assert first.startswith("gpt is fooled by missing evidence (shuffled words: 26 of 26 relevant pairs were ")
+
+
+def test_the_worst_variant_is_named_where_it_is_worse_than_the_mean(report: Make) -> None:
+    whole = probed("missing", "fooled", 30, ends=(0.2, 0.4), fooled_by=[SHUFFLED])
+    (said,) = answer([report(whole)]).sentences
+    assert "(30 % of 100 relevant pairs were graded as answers " in said
+    assert "; most of all shuffled words: 26 of 26; 95 % interval 20 to 40 %, bound 10 %)" in said
+    alike = probed("missing", "fooled", 95, ends=(0.8, 0.99), fooled_by=[SHUFFLED])
+    assert "most of all" not in answer([report(alike)]).sentences[0]
+
+
+def test_a_repetition_that_alone_fools_the_judge(report: Make) -> None:
+    again = probed("repeat", "fooled", 30, 200, (0.09, 0.2), pairs=100, fooled_by=[way("2", 22, 100, (0.15, 0.3))])
+    assert "(repetition 2: 22 of 100 pairs were graded differently" in answer([report(again)]).sentences[0]
+
+
+def test_one_pair_is_not_many(report: Make) -> None:
+    (_, said) = answer([report(probed("missing", "undecided", 0, 1, (0.0, 1.0)))]).sentences
+    assert "(0 % of 1 relevant pair was graded as answers " in said
 
 
 @pytest.mark.parametrize(
     ("ends", "shown"),
-    [((0.104, 0.3), "10.4 to 30.0 %"), ((0.1, 0.3), "10 to 30 %"), ((0.2, 0.3), "20 to 30 %")],
+    [
+        ((0.104, 0.3), "10.4 to 30 %"),
+        ((0.1, 0.3), "10 to 30 %"),
+        ((0.2, 0.3), "20 to 30 %"),
+        ((0.10004, 0.3), "10.004 to 30 %"),
+        ((0.996, 1.0), "99.6 to 100 %"),
+        ((0.221, 0.224), "22.1 to 22.4 %"),
+    ],
 )
 def test_an_interval_is_never_shown_as_its_bound_when_it_is_not(
     report: Make, ends: tuple[float, float], shown: str
@@ -129,13 +186,30 @@ def test_an_interval_is_never_shown_as_its_bound_when_it_is_not(
     assert f"95 % interval {shown}, bound 10 %" in said
 
 
+@pytest.mark.parametrize(
+    ("verdict", "ends", "shown"),
+    [
+        ("undecided", (0.04, 0.104), "8 (4 to 10.4)"), ("cleared", (0.0, 0.0996), "8 (0 to 10)"),
+        ("cleared", (0.0, 0.003), "8 (0 to 0.3)"), ("fooled", (0.104, 0.3), "8 (10.4 to 30)"),
+        ("cleared", (-0.002, 0.003), "8 (-0.2 to 0.3)"),
+    ],
+)  # fmt: skip
+def test_the_row_has_the_interval_of_the_verdict(
+    report: Make, verdict: Any, ends: tuple[float, float], shown: str
+) -> None:
+    row = board(report(probed("stuffing", verdict, 8, ends=(0.02, 0.2), control=0, excess=ends))).rows[0]
+    assert row == ["keyword stuffing", verdict, 100, "8", "0", shown, "10"]
+
+
 @pytest.mark.parametrize(("hits", "shown"), [(0, "0 %"), (1, "< 1 %"), (999, "> 99 %"), (1000, "100 %")])
 def test_a_share_is_shown_as_none_or_all_only_if_it_is(report: Make, hits: int, shown: str) -> None:
-    assert board(report(probed("question", "cleared", hits, 1000))).rows[0][3] == shown
+    assert board(report(probed("question", "cleared", hits, 1000))).rows[0][3] == shown.removesuffix(" %")
 
 
 def test_what_was_not_asked_says_why(report: Make) -> None:
-    made = report(STUFFED, unasked("language", "no translations"), probed("repeat", "not asked", n=0, ungraded=5))
+    made = report(
+        STUFFED, unasked("language", "no translations: name a file"), probed("repeat", "not asked", n=0, ungraded=5)
+    )
     assert answer([made]).sentences[-1] == (
         "Not asked: change of language (no translations); inconsistent grades (no text of it has a grade yet)."
     )
@@ -161,7 +235,10 @@ def test_whose_grades_chose_the_pairs(report: Make) -> None:
 
 def test_self_agreement(report: Make) -> None:
     again = probed("repeat", "cleared", 6, 200, pairs=100)
-    said = "Asked again about 100 pairs, it gave another grade in 3 % of 200 answers; its κ with itself is {}."
+    said = (
+        "Asked again about 100 pairs, it gave another grade in 3 % of 200 answers; its κ with itself (first "
+        "repetition) is {}."
+    )
     assert said.format("0.87") in rest(report(again))
     assert said.format("undefined") in rest(report(again, kappa=None))
 
@@ -194,9 +271,10 @@ def test_probes_that_were_left_out_are_named(report: Make) -> None:
     assert not any("left out" in line for line in rest(report(*map(probed, PROBES.names()))))
 
 
-def everything(verdict: Any) -> list[AuditedProbe]:
+def everything(verdict: Any, **others: Any) -> list[AuditedProbe]:
+    """All probes, with all that can be said of them."""
     return [
-        probed(name, verdict, 34, ends=(0.0904, 0.5), control=3, excess=(0.08, 0.4), people=7, ungraded=3, needed=1200)
+        probed(name, verdict, 34, ends=(0.0904, 0.5), control=3, excess=(0.08, 0.4), people=7, ungraded=3, **others)
         for name in PROBES.names()
     ]
 
@@ -204,9 +282,13 @@ def everything(verdict: Any) -> list[AuditedProbe]:
 @pytest.mark.parametrize("width", [PIPE, TERMINAL])
 @pytest.mark.parametrize("judge", ["gpt", "a-" + 60 * "very-" + "long-name"])
 @pytest.mark.parametrize("verdict", ["fooled", "undecided", "cleared", "not asked"])
-def test_the_card_fits_a_screen(report: Make, verdict: str, judge: str, width: int) -> None:
-    made = report(*everything(verdict))
-    text = answer_text(answer([replace(made, judge=judge)]), width)
+@pytest.mark.parametrize("fooled_by", [(), 3 * (way("query among random words", 20, 25, (0.5, 0.9), 1),)])
+def test_the_card_fits_a_screen(
+    report: Make, verdict: str, judge: str, width: int, fooled_by: tuple[VariantResult, ...]
+) -> None:
+    made = report(*everything(verdict, fooled_by=fooled_by, controls_move=bool(fooled_by)))
+    text = answer_text(answer([replace(made, judge=judge)], ["b", "c", "d", "e"]), width)
+    assert "Not shown here" not in text
     lines = text.splitlines()
     assert len(lines) <= LINES
     assert max(map(columns, lines)) <= width
@@ -221,13 +303,13 @@ def test_all_dangers_at_once_keep_their_advice(report: Make) -> None:
 
 
 def test_several_judges_have_a_sentence_each_and_share_a_table(report: Make) -> None:
-    one = report(STUFFED, probed("repeat", "undecided", 12, ends=(0.07, 0.2), needed=400))
+    one = report(STUFFED, probed("repeat", "undecided", 12, ends=(0.07, 0.2)))
     other = report(probed("stuffing", control=0), unasked("language", "no translations"), judge="lexical")
     found = answer([one, other])
     assert found.sentences == [
         "gpt is fooled by keyword stuffing (34 %); undecided: inconsistent grades.",
-        "lexical is cleared of the danger of keyword stuffing that it was asked about: with these texts at most 10 % "
-        "of the pairs, beyond the controls, fooled it (95 % confidence).",
+        "lexical is cleared of keyword stuffing, the one danger it was tested for: with these texts at most 10 % of "
+        "the pairs, beyond the controls, fooled it (95 % confidence).",
         "Where keyword stuffing fools a judge, do not compare systems whose passages may repeat the query's words.",
     ]
     assert found.table is not None
@@ -259,7 +341,7 @@ def test_a_plan_says_what_would_be_asked_and_what_not() -> None:
         "gpt would be asked about 200 of 300 texts in 200 calls, for about $0.50 in about\n"
         "2.0 min; nothing was asked.\nNot to be asked: change of language (no translations).\n"
     )
-    assert "a note\n--full shows how many pairs each probe changes.\n" in found
+    assert "a note\n--full shows how many pairs each probe changes, and why a probe cannot be used.\n" in found
     assert plan_answer([plan(to_ask=0)]).sentences[0] == "gpt has nothing left to ask."
     assert "in 200 calls, at an unknown price; nothing" in plan_answer([plan(cost=None, seconds=None)]).sentences[0]
     free = plan(calls=0, cost=0.0, seconds=None, notes=())
@@ -275,30 +357,32 @@ def test_the_plan_of_a_consensus_has_a_sentence_for_each_member() -> None:
         "other, for the audit of both,",
     ]
     assert found.table is not None
-    assert [row[0] for row in found.table.rows] == ["gpt", "other"]
-
-
-def test_of_many_undecided_dangers_only_those_are_named_for_more_pairs_that_these_may_decide(report: Make) -> None:
-    some = [
-        probed("question", "undecided", 10, ends=(0.05, 0.2), needed=5000),
-        probed("fluency", "undecided", 20, control=0, excess=(0.09, 0.36), needed=121),
-        probed("missing", "undecided", 15, 20, (0.08, 0.4), needed=60),
-        probed("length", "undecided", 14, control=2, excess=(-0.01, 0.2), needed=300),
-    ]
-    (_, said) = answer([report(*some)]).sentences
-    assert said == (
-        "Undecided: question as passage (5 to 20 %), fluent text on topic (9 to 36 %), missing evidence (8 to 40 %), "
-        "length and position (-1 to 20 %), by the difference from the controls; --pairs 300 would decide fluent text "
-        "on topic, length and position, if they stay. Until then, do not rely on it there."
+    assert [row[0] for row in found.table.rows] == ["gpt", "other", "All"]
+    assert found.sentences[-1] == "In total: 400 of 600 texts in 400 calls, for about $1.00."
+    unknown = plan_answer([plan(), plan(judge="other", cost=None)])
+    assert unknown.sentences[-1] == (
+        "In total: 400 of 600 texts in 400 calls, for about $0.50 and what those of an unknown price cost."
     )
+    free = plan_answer([plan(calls=0, cost=0.0), plan(judge="other", calls=0, cost=0.0)])
+    assert free.sentences[-1] == "In total: 400 of 600 texts, at no cost."
 
 
-def test_controls_that_move_the_grade_too_are_named(report: Make) -> None:
-    moved = probed("instruction", "undecided", 80, control=77, excess=(-0.19, 0.25), needed=315)
-    assert moved.findings is not None
-    control = replace(moved.findings, control=Share(100, 77, 0.62, 0.9))
-    said = answer([report(replace(moved, findings=control))]).sentences
+def test_controls_that_move_the_grade_too_leave_nothing_to_say(report: Make) -> None:
+    moved = probed("instruction", "undecided", 80, control=77, excess=(-0.19, 0.25), controls_move=True)
+    said = answer([report(moved)]).sentences
     assert said[-1] == (
-        "Other changes move its grades too: of the controls, without what the danger is about, 77 % (planted "
-        "instructions)."
+        "Other changes move its grades too: of the controls, which lack what the danger is about, 77 % (planted "
+        "instructions). So nothing can be said of planted instructions."
     )
+    assert "--pairs" not in " ".join(said)
+    within = probed("instruction", "undecided", 80, control=77, excess=(-0.19, 0.08), controls_move=True)
+    assert "bound 10 %, but controls move)" in answer([report(within)]).sentences[1]
+    fooled = probed("stuffing", "fooled", 99, control=50, excess=(0.3, 0.6), controls_move=True)
+    assert answer([report(fooled)]).sentences[-1].endswith(" 50 % (keyword stuffing).")
+
+
+def test_judges_that_a_run_did_not_come_to_are_named(report: Make) -> None:
+    one, other = report(STUFFED), report(STUFFED, judge="lexical")
+    assert "The run ended before it came to b and c." in answer([one], ["b", "c"]).rest.splitlines()
+    assert "The run ended before it came to c." in answer([one, other], ["c"]).rest.splitlines()
+    assert "ended before" not in answer([one]).rest

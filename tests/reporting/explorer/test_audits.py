@@ -61,6 +61,7 @@ def test_the_worst_examples_are_those_of_the_probes_with_their_pairs(explorer: P
     for example, case in zip(shown, cases, strict=True):
         assert (example["doc"], example["before"]) == (case.doc_id, case.before)
         assert (example["original"], example["changed"]) == (case.original._asdict(), case.changed._asdict())
+        assert example["controlTexts"] == (case.control and case.control._asdict())
         query = max(number for number, first in enumerate(data["first"][:-1]) if first <= example["pair"])
         assert data["queries"][query]["id"] == case.query_id
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from quati_pool.audit.base import Shown
+from quati_pool.audit.base import PairTexts
 from quati_pool.audit.cases import Case
 from quati_pool.commands.audit.audit import Asked
 from quati_pool.commands.audit.plan import AuditPlan
 from quati_pool.commands.judge.judging_run import Calls
 from quati_pool.errors import QuatiPoolError
 from quati_pool.reporting.json_data.audit import as_data, plan_data
-from tests.reporting.audit_reports import STUFFED, probed, report, unasked
+from tests.reporting.audit_reports import STUFFED, probed, report, unasked, way
 
 HOSTILE = "\x1b[31m<script>|\u200b\u202e"
 
@@ -47,31 +48,34 @@ def test_a_probe(tmp_path: Path) -> None:
         "by_people": 0,
         "cases": 100,
         "pairs": 100,
-        "pairs_needed": None,
+        "fooled_by": [],
+        "controls_move": False,
         "worst": [],
         "problem": None,
         "advice": "compare systems whose passages may repeat the query's words",
         "paper": "Alaofi et al., SIGIR-AP 2024 (arXiv 2501.17969)",
     }
-    assert first == {"variant": "query first", **share, "control": controls}
-    assert other["share"] is None
+    assert first == {
+        "variant": "query first",
+        **share,
+        "control": controls,
+        "excess": {"value": 0.31, "low": 0.22, "high": 0.4},
+    }
+    assert (other["share"], other["excess"]) == (None, None)
     assert set(other["undefined"]) == {"share", "low", "high"}
 
 
 def test_what_is_undefined_has_its_reason(tmp_path: Path) -> None:
-    at_bound = probed("question", "undecided", 10, ends=(0.05, 0.2))
+    undecided = probed("question", "undecided", 10, ends=(0.05, 0.2))
     made = report(
-        tmp_path, unasked("language", "no translations"), at_bound, probed("repeat", "not asked", n=0, ungraded=5)
+        tmp_path, unasked("language", "no translations"), undecided, probed("repeat", "not asked", n=0, ungraded=5)
     )
     language, question, repeat = (found := data(as_data([made])))["probes"]
     assert (language["verdict"], language["n"], language["share"]) == ("not asked", 0, None)
     assert language["problem"] == "no translations"
     assert set(language["undefined"].values()) == {"no translations"}
     assert language.keys() - {"undefined"} == question.keys() - {"undefined"}
-    assert question["undefined"] == {
-        "control_mean_change": "no control has a grade",
-        "pairs_needed": "the excess is the bound, so that no number of pairs would decide",
-    }
+    assert question["undefined"] == {"control_mean_change": "no control has a grade"}
     assert (repeat["excess"], repeat["ungraded"], repeat["low"]) == (None, 5, None)
     assert repeat["undefined"]["share"] == "no text of it has a grade yet"
     assert found["repeat"]["share"] is None
@@ -88,12 +92,12 @@ def test_a_judge_with_itself(tmp_path: Path) -> None:
 
 
 def test_the_worst_cases_have_their_texts_as_they_are(tmp_path: Path) -> None:
-    case = Case("q1", "d1", "query first", 0, 1, Shown("q", HOSTILE), Shown("q", "other", "in town"), None)
+    case = Case("q1", "d1", "query first", 0, 1, PairTexts("q", HOSTILE), PairTexts("q", "other", "in town"), None)
     made = report(tmp_path, probed("stuffing", "fooled", 34, worst=[case]))
     (worst,) = data(as_data([made]))["probes"][0]["worst"]
     assert worst == {
         "query_id": "q1", "doc_id": "d1", "variant": "query first", "before": 0, "people": 1, "repetition": 0,
-        "after": 3,
+        "after": 3, "control_grade": None,
         "original": {"query": "q", "text": HOSTILE, "narrative": None},
         "changed": {"query": "q", "text": "other", "narrative": "in town"},
         "control": None,
@@ -119,7 +123,20 @@ def test_what_was_asked_and_what_it_cost(tmp_path: Path) -> None:
 def test_several_judges(tmp_path: Path) -> None:
     found = as_data([report(tmp_path / judge, STUFFED, judge=judge) for judge in ("a", "b")])
     assert [one["judge"] for one in found.pop("audits")] == ["a", "b"]
-    assert found == {}
+    assert found == {"not_started": []}
+
+
+def test_what_fools_the_judge_is_named(tmp_path: Path) -> None:
+    shuffled = way("shuffled words", 26, 26, (0.87, 1.0))
+    made = probed("missing", "fooled", 9, ends=(0.05, 0.2), fooled_by=[shuffled], controls_move=True)
+    (probe,) = as_data([report(tmp_path, made)])["probes"]
+    assert (probe["fooled_by"], probe["controls_move"]) == (["shuffled words"], True)
+
+
+def test_judges_that_were_asked_for_and_not_started(tmp_path: Path) -> None:
+    found = as_data([report(tmp_path, STUFFED)], ["b", "c"])
+    assert [one["judge"] for one in found["audits"]] == ["gpt"]
+    assert found["not_started"] == ["b", "c"]
 
 
 def test_a_plan() -> None:
@@ -130,4 +147,13 @@ def test_a_plan() -> None:
     found = data(plan_data([plan]))
     assert found["probes"][0] == {"probe": "stuffing", "pairs": 100, "by_people": 0, "problem": None, "cases": 100}
     assert (found["cost"], found["undefined"]["cost"]) == (None, "the model's price is unknown")
-    assert data(plan_data([plan, plan])) == {"plans": [found, found]}
+    several = data(plan_data([plan, replace(plan, cost=0.5, seconds=60.0)]))
+    assert several["plans"][0] == found
+    assert several["total"] == {
+        "texts": 6, "to_ask": 4, "calls": 4, "input_tokens": 18, "output_tokens": 16, "cost": None,
+        "known_cost": 0.5, "seconds": None,
+        "undefined": {
+            "cost": "the price of a model is unknown",
+            "seconds": "no limit and no earlier call bounds the time of a judge",
+        },
+    }  # fmt: skip

@@ -36,9 +36,12 @@
   };
 
   const Example = ({ model, example }) => {
-    const { pair, original, changed, before, after, control } = example;
+    const { pair, original, changed, controlTexts, before, after, control } = example;
     const query = model.queryOf[pair];
-    const same = changed && ["query", "narrative", "text"].every((name) => changed[name] === original[name]);
+    const alike = (one) => one && ["query", "narrative", "text"].every((name) => one[name] === original[name]);
+    const same = alike(changed);
+    // A control that is the pair itself was asked about again.
+    const controlled = Boolean(controlTexts) && !alike(controlTexts);
     return html`<article class="passage audited">
       <h3 class="doc">${words.visible(example.probe)}: ${words.visible(example.variant)}</h3>
       <p class="of-query"><${QueryLink} ...${{ model, query, parameters: [["doc", example.doc]] }} /></p>
@@ -48,10 +51,11 @@
       </p>
       ${original &&
       html`<details>
-        <summary>${same ? "The texts" : "The texts, as they are and as changed"}</summary>
+        <summary>${same ? "The texts" : "The texts, as they are and as changed"}${controlled && ", and the control"}</summary>
         <div class="both">
           <${Shown} heading="As it is" shown=${original} />
           ${!same && html`<${Shown} heading="As changed" shown=${changed} other=${original} />`}
+          ${controlled && html`<${Shown} heading="The control" shown=${controlTexts} other=${original} />`}
         </div>
       </details>`}
     </article>`;
