@@ -64,10 +64,10 @@ class ProbeFindings:
     ``fooled`` is the share of changed pairs whose grade moved against what is expected, ``control`` that of the
     controls (None if there are none), ``excess`` the difference, over all variants. ``fooled_by`` are the variants
     whose excess over the controls of all surely lies above ``bound``, by intervals corrected for their number
-    (Bonferroni), the worst first.
-    ``controls_move``: the controls' share surely lies above the bound itself. ``mean_change`` and ``control_change``
-    are in grades, None without any. ``ungraded`` changed pairs have no grade and are not counted. ``worst`` are the
-    places of the cases that fooled the judge most.
+    (Bonferroni), the worst first; ``suspects`` those of which the uncorrected interval does, so that nothing is
+    cleared. ``controls_move``: the controls' share surely lies above the bound itself. ``mean_change`` and
+    ``control_change`` are in grades, None without any. ``ungraded`` changed pairs have no grade and are not counted.
+    ``worst`` are the places of the cases that fooled the judge most.
     """
 
     fooled: Share
@@ -80,6 +80,7 @@ class ProbeFindings:
     ungraded: int
     variants: tuple[VariantResult, ...]
     fooled_by: tuple[VariantResult, ...]
+    suspects: tuple[VariantResult, ...]
     controls_move: bool
     worst: tuple[int, ...]
 
@@ -127,23 +128,30 @@ def findings(
     whole = result("", np.ones(len(hits), dtype=np.bool_))
     each = tuple(result(name, outcomes.variant == place) for place, name in enumerate(variants))
     corrected = 1 - (1 - LEVEL) / max(len(each), 1)
-    fooled_by = [one for place, one in enumerate(each) if above_bound(place, corrected)]
+    fooled_by, suspects = (
+        sorted((one for place, one in enumerate(each) if above_bound(place, level)), key=_excess, reverse=True)
+        for level in (corrected, LEVEL)
+    )
     controls_move = whole.control is not None and whole.control.low > bound
-    doubtful = controls_move or any(above_bound(place, LEVEL) for place in range(len(each)))
     return ProbeFindings(
         fooled=whole.fooled,
         control=whole.control,
         excess=whole.excess,
         bound=bound,
-        verdict=_verdict(whole.excess, bound, surely=bool(fooled_by), doubtful=doubtful),
+        verdict=_verdict(whole.excess, bound, surely=bool(fooled_by), doubtful=controls_move or bool(suspects)),
         mean_change=_mean((outcomes.after - outcomes.before)[asked]),
         control_change=_mean((outcomes.control - outcomes.before)[checked]),
         ungraded=int(np.count_nonzero(~asked)),
         variants=each,
-        fooled_by=tuple(sorted(fooled_by, key=lambda one: one.excess.value if one.excess else 0.0, reverse=True)),
+        fooled_by=tuple(fooled_by),
+        suspects=tuple(suspects),
         controls_move=controls_move,
         worst=_worst(outcomes, hits, expected),
     )
+
+
+def _excess(one: VariantResult) -> float:
+    return one.excess.value if one.excess is not None else 0.0
 
 
 def _verdict(excess: Difference | None, bound: float, *, surely: bool, doubtful: bool) -> Verdict:

@@ -45,6 +45,7 @@ def probed(
     worst: Sequence[Case] = (),
     pairs: int | None = None,
     fooled_by: Sequence[VariantResult] = (),
+    suspects: Sequence[VariantResult] = (),
     controls_move: bool = False,
     variants: Sequence[VariantResult] | None = None,
 ) -> AuditedProbe:
@@ -92,6 +93,7 @@ def probed(
                 )
             ),
             fooled_by=tuple(fooled_by),
+            suspects=(*fooled_by, *suspects),
             controls_move=controls_move,
             worst=tuple(range(len(worst))),
         ),

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from quati_pool.audit.outcomes import ProbeFindings, VariantResult, Verdict
 from quati_pool.commands.audit.audit import REPEAT, AuditedProbe, AuditReport
-from quati_pool.commands.audit.plan import AuditPlan
-from quati_pool.commands.export.audits import (
+from quati_pool.commands.audit.figures import (
     ends,
     fooling_variants,
     interval,
@@ -21,6 +20,7 @@ from quati_pool.commands.export.audits import (
     variant_name,
     worse_variant,
 )
+from quati_pool.commands.audit.plan import AuditPlan
 from quati_pool.registry import PROBES
 from quati_pool.reporting.answers import wording
 from quati_pool.reporting.formats.answers import LINES, PIPE, Answer
@@ -246,12 +246,9 @@ def _doubt(found: ProbeFindings) -> str:
     """What keeps a danger undecided although the excess is within the bound; empty where the excess itself does."""
     if found.excess is None or found.excess.high > found.bound:
         return ""
-    above = [each for each in found.variants if each.excess is not None and each.excess.low > found.bound]
-    if not above:
+    if not found.suspects:
         return ", but controls move"
-    worst = max(above, key=lambda each: each.excess.value if each.excess else 0.0)
-    assert worst.excess is not None
-    return f", but {variant_name(worst)} {interval(worst.excess, found.bound)}"
+    return f", but {_variant(found.suspects[0])}"
 
 
 def _disturbed(report: AuditReport, detail: int) -> list[str]:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.audit.outcomes import ProbeFindings, VariantResult
 from quati_pool.commands.audit.audit import AuditedProbe
+from quati_pool.commands.audit.figures import fooling_variants, pairs_of, seen, units, variant_name
 from quati_pool.commands.evaluate import Condition, Evaluation
-from quati_pool.commands.export.audits import fooling_variants, pairs_of, seen, units, variant_name
 from quati_pool.commands.report import State
 from quati_pool.evaluation.measures import resolve
 from quati_pool.evaluation.qrels_comparison import RankingComparison, Swap

@@ -120,11 +120,9 @@ def test_many_undecided_dangers_have_their_intervals(report: Make) -> None:
 
 def test_a_variant_that_keeps_a_danger_from_being_cleared_is_named(report: Make) -> None:
     shuffled = way("shuffled words", 6, 20, (0.14, 0.52))
-    doubtful = probed(
-        "missing", "undecided", 6, ends=(0.03, 0.09), variants=[way("another query", 0, 80, (0, 0.05)), shuffled]
-    )
+    doubtful = probed("missing", "undecided", 6, ends=(0.03, 0.09), suspects=[shuffled])
     (_, said) = answer([report(doubtful)]).sentences
-    assert "; 95 % interval 3 to 9 %, bound 10 %, but shuffled words 14 to 52 %). More pairs" in said
+    assert "; 95 % interval 3 to 9 %, bound 10 %, but shuffled words: 6 of 20). More pairs" in said
 
 
 SHUFFLED = way("shuffled words", 26, 26, (0.87, 1.0))
