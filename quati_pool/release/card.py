@@ -213,15 +213,11 @@ def _audits(found: Sequence[ReleasedAudit]) -> list[str]:
     """What fools the judges."""
     note = (
         "Probes changed pairs in ways that must not raise a grade, must lower it, or must not move it, and the judges "
-    )
-    note += (
         "were asked about these pairs. The excess is the share of pairs whose grade moved as it must not, less that "
-    )
-    note += "of controls, which were changed without what the probe is about; its interval is of 95 %. A judge fails a "
-    note += (
+        "of controls, which were changed without what the probe is about; its interval is of 95 %. A judge fails a "
         "probe if the interval lies above the bound, for all pairs or for one way of changing them, and passes if it "
+        "lies at or below the bound and no way of changing pairs speaks against that."
     )
-    note += "lies at or below the bound and no way of changing pairs speaks against that."
     return ["## Audits of judges", note, "\n".join(f"- {_line(one.verdicts)}" for one in found)]
 
 

@@ -36,8 +36,8 @@ class Snapshot:
         return frozenset(path for path in found if not path.startswith(("data/collection", "data/query")))
 
     def collection(self, hidden: Iterable[Ids]) -> bytes:
-        """The script with the collection's data, without judges' grades of the pairs ``hidden``, in audits neither,
-        and without the systems that brought them into the pool."""
+        """The script with the collection's data, without judges' grades of the pairs ``hidden``, also in audits, and
+        without the systems that brought them into the pool."""
         (data,) = self._read("collection")
         numbers = sorted(self.pairs[ids] for ids in hidden if ids in self.pairs)
         for judge in self.judges:
