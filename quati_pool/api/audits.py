@@ -45,20 +45,20 @@ class Audit(Result):
         control_change in grades (float64, NaN without any), ungraded (int64), fooled_by (str: the variants that alone
         fool the judge, with commas between them), controls_move (bool: whether the controls' share is above the bound
         too), problem (str: why the probe could not be used; empty where it could)."""
+        from quati_pool.audit.outcomes import no_findings
+
         rows: list[list[Any]] = []
         for report in self.result:
             for one in report.probes:
-                found = one.findings
-                named = [report.judge, one.name, one.probe.danger, found.verdict if found else "not asked"]
-                if found is None:
-                    figures = [0, 0, *[None] * 9, one.probe.parameters.bound, None, None, 0, "", False]
-                else:
-                    figures = [
-                        found.fooled.n, found.fooled.hits, *_share(found.fooled), *_share(found.control),
-                        *_difference(found.excess), found.bound, found.mean_change, found.control_change,
-                        found.ungraded, ", ".join(each.name for each in found.fooled_by), found.controls_move,
-                    ]  # fmt: skip
-                rows.append([*named, *figures, one.problem or ""])
+                found = one.findings or no_findings(one.probe.parameters.bound)
+                rows.append(
+                    [
+                        report.judge, one.name, one.probe.danger, found.verdict, found.fooled.n, found.fooled.hits,
+                        *_share(found.fooled), *_share(found.control), *_difference(found.excess), found.bound,
+                        found.mean_change, found.control_change, found.ungraded,
+                        ", ".join(each.name for each in found.fooled_by), found.controls_move, one.problem or "",
+                    ]
+                )  # fmt: skip
         columns = {
             **_NAMED, "danger": "str", "verdict": "str", "n": "int64", "fooled": "int64",
             **dict.fromkeys([*_SHARES, "bound", "mean_change", "control_change"], "float64"),
@@ -95,23 +95,19 @@ class Audit(Result):
         before and after the change (int64), of the control and people's (Int64, missing without one), and what the
         judge was shown: query and text, changed_query and changed_text, control_query and control_text (str, empty
         without a control)."""
-        from quati_pool.reporting.tables.audit import grade_of_control
+        from quati_pool.reporting.tables.audit import grade_after, grade_of_control, worst
 
         rows: list[list[Any]] = []
         for report in self.result:
-            for one in report.probes:
-                if one.findings is None or one.outcomes is None:
-                    continue
-                for place in one.findings.worst:
-                    case = one.cases[place]
-                    control = ("", "") if case.control is None else (case.control.query, case.control.text)
-                    rows.append(
-                        [
-                            report.judge, one.name, case.variant, case.query_id, case.doc_id, case.before,
-                            one.outcomes.after[place], grade_of_control(one, place), case.people, case.original.query,
-                            case.original.text, case.changed.query, case.changed.text, *control,
-                        ]
-                    )  # fmt: skip
+            for one, place, case in worst(report):
+                control = ("", "") if case.control is None else (case.control.query, case.control.text)
+                rows.append(
+                    [
+                        report.judge, one.name, case.variant, case.query_id, case.doc_id, case.before,
+                        grade_after(one, place), grade_of_control(one, place), case.people, case.original.query,
+                        case.original.text, case.changed.query, case.changed.text, *control,
+                    ]
+                )  # fmt: skip
         columns = {
             **_NAMED, "variant": "str", "query_id": "str", "doc_id": "str", "before": "int64", "after": "int64",
             "control": "Int64", "people": "Int64", "query": "str", "text": "str", "changed_query": "str",

@@ -11,7 +11,7 @@ import numpy as np
 from quati_pool.audit.base import Drawn
 from quati_pool.audit.outcomes import Flags, Grades, Scale
 from quati_pool.records import Int
-from quati_pool.stats.hashing import hashes
+from quati_pool.stats.hashing import hashes, places
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +58,12 @@ def draw(pairs: GradedPairs, drawn: Drawn, scale: Scale, highest: int, seed: int
 
 def _spread(pairs: GradedPairs, wanted: Flags, seed: int) -> Int:
     """The places of the wanted pairs, one of each query in turn."""
-    places = np.flatnonzero(wanted)
-    query_ids, doc_ids = ([ids[place] for place in places.tolist()] for ids in (pairs.query_ids, pairs.doc_ids))
+    rows = np.flatnonzero(wanted)
+    query_ids, doc_ids = ([ids[row] for row in rows.tolist()] for ids in (pairs.query_ids, pairs.doc_ids))
+    order = places(hashes("audit pairs", seed, query_ids, doc_ids), query_ids, doc_ids)
     of_query = hashes("audit queries", seed, query_ids)
-    # Ids as the last keys order what the hashes leave equal.
-    ids = np.array([f"{query_id}\t{doc_id}" for query_id, doc_id in zip(query_ids, doc_ids, strict=True)], dtype=object)
-    by_id = np.argsort(np.argsort(ids, kind="stable"), kind="stable") if len(ids) else places
-    order = np.lexsort((by_id, hashes("audit pairs", seed, query_ids, doc_ids), of_query))
+    order = order[np.argsort(of_query[order], kind="stable")]
     ordered = of_query[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else order
     turn = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
-    return places[order[np.lexsort((np.arange(len(order)), turn))]]
+    return rows[order[np.argsort(turn, kind="stable")]]

@@ -85,6 +85,25 @@ class ProbeFindings:
     worst: tuple[int, ...]
 
 
+def no_findings(bound: float) -> ProbeFindings:
+    """The findings of a probe without cases."""
+    return ProbeFindings(
+        fooled=Share(0, 0, 0.0, 1.0),
+        control=None,
+        excess=None,
+        bound=bound,
+        verdict="not asked",
+        mean_change=None,
+        control_change=None,
+        ungraded=0,
+        variants=(),
+        fooled_by=(),
+        suspects=(),
+        controls_move=False,
+        worst=(),
+    )
+
+
 def fooled(after: Grades, before: Grades, expected: Expected, scale: Scale) -> Flags:
     """Whether each grade moved against what is expected, of shape (cases,); False where there is no grade."""
     moved: Flags

@@ -259,7 +259,7 @@ class Store:
         wanted = select(spans, c.kind).join(labels, c.seq == spans.c.first_seq).order_by(spans.c.last_seq.desc())
         audits = (
             select(c.labeler_id, c.version, func.count())
-            .where(c.collection == collection, *IN_AUDITS)
+            .where(c.collection == collection, IN_AUDITS)
             .group_by(c.labeler_id, c.version)
         )
         with self.reading() as connection:

@@ -39,7 +39,7 @@ def extent(store: Store, collection: str, after: int) -> Extent:
     of_it = labels.c.collection == collection
     # An index alone counts everything, and that of audits finds them. One statement sees one state.
     everything = select(func.max(seq).label("last"), *counts).where(of_it).subquery()
-    audits = select(*counts).where(of_it, *IN_AUDITS).subquery()
+    audits = select(*counts).where(of_it, IN_AUDITS).subquery()
     wanted = select(
         everything.c.last, everything.c.total - audits.c.total, everything.c.newer - audits.c.newer
     ).select_from(everything.join(audits, true()))

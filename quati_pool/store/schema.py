@@ -73,7 +73,8 @@ _ID = Text().with_variant(Text(collation="C"), "postgresql")
 _SEQ = BigInteger().with_variant(Integer(), "sqlite")
 _LEASED = text("state = 'open' AND leased_until IS NOT NULL")
 _NONCE = text("nonce IS NOT NULL")
-_IN_AUDITS = text("phase IN ('repeat', 'probe') AND kind = 'judge'")
+IN_AUDITS = text("phase IN ('repeat', 'probe') AND kind = 'judge'")
+"""Selects a judge's answers in audits, in the words of their index, as databases use it only for those."""
 
 
 def _one_of(column: str, values: object) -> CheckConstraint:
@@ -118,14 +119,11 @@ labels = Table(
         "labeler_id",
         "version",
         "query_id",
-        sqlite_where=_IN_AUDITS,
-        postgresql_where=_IN_AUDITS,
+        sqlite_where=IN_AUDITS,
+        postgresql_where=IN_AUDITS,
     ),
     sqlite_autoincrement=True,
 )
-
-IN_AUDITS = (text("phase IN ('repeat', 'probe')"), text("kind = 'judge'"))
-"""Selects a judge's answers in audits, in the words of their index, as databases use it only for those."""
 
 attempts = Table(
     "attempts",

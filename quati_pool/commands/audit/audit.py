@@ -31,7 +31,7 @@ from quati_pool.registry import PROBES
 from quati_pool.store.database import Store
 from quati_pool.text.pluralize import counted
 
-REPEAT = "repeat"
+_REPEAT = "repeat"
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +90,11 @@ class AuditReport:
     kappa: float | None
     runs: Sequence[Asked] = ()
     pairs: int = 0
+
+    @property
+    def repeat(self) -> AuditedProbe | None:
+        """The probe that asks about the same pairs again; None if it was left out."""
+        return next((one for one in self.probes if one.name == _REPEAT), None)
 
     @property
     def left(self) -> int:
@@ -292,7 +297,7 @@ def _pair(case: Case) -> tuple[str, str]:
 
 def _kappa(probes: Iterable[AuditedProbe], grades: Sequence[int]) -> float | None:
     """Cohen's κ of the judge's first repetition with its grades; None if there is none, or it is undefined."""
-    repeated = next((one for one in probes if one.name == REPEAT and one.outcomes is not None), None)
+    repeated = next((one for one in probes if one.name == _REPEAT and one.outcomes is not None), None)
     if repeated is None or repeated.outcomes is None:
         return None
     outcomes = repeated.outcomes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from quati_pool.audit.base import PairTexts
 from quati_pool.audit.cases import Case
 from quati_pool.commands.judge.chosen_judge import ChosenJudge
-from quati_pool.commands.judge.stored_answers import attempt_of, label_extra
+from quati_pool.commands.judge.stored_answers import attempts_of
 from quati_pool.judging.base import Judge
 from quati_pool.judging.pair import Pair
 from quati_pool.judging.prompted_model import Answer, Task
@@ -120,10 +120,10 @@ class AuditQueue:
                     status=answer.verdict.status,
                     relevance=answer.verdict.relevance,
                     rationale=answer.verdict.rationale or answer.verdict.problem,
-                    extra={**label_extra(None, answer.details), "probe": ask.probe},
+                    extra={**answer.details, "probe": ask.probe},
                     reading=None if model is None else model.reading.version,
                 ),
-                attempts=tuple(attempt_of(number, attempt, endpoint) for number, attempt in enumerate(answer.tries, 1)),
+                attempts=attempts_of(answer, endpoint),
             )
             for answer in answers
         ]

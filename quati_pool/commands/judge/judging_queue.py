@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quati_pool.commands.judge.content_hashes import KEYS, NONE, grades, shown_blocks
-from quati_pool.commands.judge.stored_answers import attempt_of, label_extra
+from quati_pool.commands.judge.stored_answers import attempts_of, label_extra
 from quati_pool.files.artifacts import digest
 from quati_pool.files.pools import PooledPair, pick_pool_rows
 from quati_pool.judging.base import Judge
@@ -328,9 +328,8 @@ class JudgingQueue:
             verdict = answer.verdict
             said = (answer.sample, verdict.status, verdict.relevance, answer.details)
             label = self._label_of(item, *said, verdict.rationale or verdict.problem)
-            attempts = tuple(attempt_of(number, attempt, endpoint) for number, attempt in enumerate(answer.tries, 1))
             sharers = tuple(self._label_of(other, *said) for other in others)
-            entries.append(Entry(label=label, attempts=attempts, sharers=sharers))
+            entries.append(Entry(label=label, attempts=attempts_of(answer, endpoint), sharers=sharers))
         return entries
 
     def landed(self, task: Task, answers: Sequence[Answer]) -> None:

@@ -22,6 +22,11 @@ def program_answer(verdict: Verdict) -> list[Answer]:
     return [Answer(1, verdict, ())]
 
 
+def attempts_of(answer: Answer, endpoint: str | None) -> tuple[Attempt, ...]:
+    """The calls behind an answer, in order."""
+    return tuple(attempt_of(number, attempt, endpoint) for number, attempt in enumerate(answer.tries, 1))
+
+
 def attempt_of(number: int, attempt: Try, endpoint: str | None) -> Attempt:
     """A call and its outcome, as stored."""
     completion, choice, usage, fault = attempt.completion, attempt.choice, attempt.usage, attempt.fault

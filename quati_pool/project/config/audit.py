@@ -39,20 +39,23 @@ class AuditConfig(Model):
         return ProbeConfig(component=component, parameters=component.cls.Parameters())
 
 
-def read_audit(file: YamlFile, data: Any, grades: Collection[int]) -> AuditConfig:
-    """Reads ``audit:``; raises InputError for an unknown probe, and for an ``answers_from`` that is no grade of the
-    scale or its lowest."""
+def read_audit(file: YamlFile, data: Any) -> AuditConfig:
+    """Reads ``audit:``; raises InputError for an unknown probe."""
     if not isinstance(data, dict):
         raise file.error(("audit",), "expected settings such as {pairs: 100}")
     probes = data.get("probes", {})
     if not isinstance(probes, dict):
         raise file.error(("audit", "probes"), "expected parameters by probe, such as {stuffing: {bound: 0.05}}")
     read = {name: _probe(file, name, settings) for name, settings in probes.items()}
-    config = file.model(("audit",), AuditConfig, {**data, "probes": read})
-    if config.answers_from is not None and config.answers_from not in sorted(grades)[1:]:
-        shown = ", ".join(map(str, sorted(grades)[1:]))
+    return file.model(("audit",), AuditConfig, {**data, "probes": read})
+
+
+def check_answers_from(file: YamlFile, config: AuditConfig, grades: Collection[int]) -> None:
+    """Raises InputError for an ``answers_from`` that is no grade of the scale or its lowest."""
+    above = sorted(grades)[1:]
+    if config.answers_from is not None and config.answers_from not in above:
+        shown = ", ".join(map(str, above))
         raise file.error(("audit", "answers_from"), f"expected a grade above the lowest: {shown}")
-    return config
 
 
 def _probe(file: YamlFile, name: Any, settings: Any) -> ProbeConfig:

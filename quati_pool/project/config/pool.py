@@ -16,7 +16,7 @@ from quati_pool.errors import InputError
 from quati_pool.evaluation.measures import DEFAULTS as MEASURES
 from quati_pool.files.yaml_file import Model, YamlFile
 from quati_pool.project.config.annotation import AnnotationConfig, read_annotation
-from quati_pool.project.config.audit import AuditConfig, read_audit
+from quati_pool.project.config.audit import AuditConfig, check_answers_from, read_audit
 from quati_pool.project.config.data_sets import OfDataSet
 from quati_pool.project.config.labelers import AnyJudge, Grade, LabelsConfig, read_judges, read_labels
 from quati_pool.project.config.run_groups import expand_groups
@@ -244,11 +244,11 @@ def load_config(path: Path, *, without_systems: bool = False) -> PoolConfig:
     named = {} if without_systems and not data.get("systems") else expand_groups(file, data.get("systems"))
     parts["systems"] = read_systems(file, named, corpora)
     _check_inputs(file, data, parts["systems"])
-    grades = data.get("grades")
-    parts["audit"] = read_audit(file, data.get("audit", {}), grades if isinstance(grades, dict) else GRADES)
+    parts["audit"] = read_audit(file, data.get("audit", {}))
     rest = {key: value for key, value in data.items() if key != "corpus"}
     config = file.model((), PoolConfig, {**rest, **parts, "path": path})
     _check_depths(file, config)
+    check_answers_from(file, config.audit, config.grades)
     return config
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from quati_pool.audit.outcomes import ProbeFindings, VariantResult, Verdict
-from quati_pool.commands.audit.audit import REPEAT, AuditedProbe, AuditReport
+from quati_pool.commands.audit.audit import AuditedProbe, AuditReport
 from quati_pool.commands.audit.figures import (
     ends,
     fooling_variants,
@@ -293,7 +293,7 @@ def grades_used(report: AuditReport) -> list[str]:
 
 def _repeated(report: AuditReport) -> list[str]:
     """How consistent the judge is with itself."""
-    one = next((one for one in report.probes if one.name == REPEAT), None)
+    one = report.repeat
     if one is None or one.findings is None or not one.findings.fooled.n:
         return []
     kappa = "undefined" if report.kappa is None else f"{report.kappa:.2f}"
@@ -325,10 +325,9 @@ def _asked(reports: Sequence[AuditReport]) -> str:
     if not asked:
         left = sum(report.left for report in reports)
         return "This run asked nothing." if left else "This run asked nothing: all answers were there."
-    calls = [run.calls for report in reports for run in report.runs if run.calls is not None and run.calls.attempts]
-    cost, unknown = sum(one.cost for one in calls), sum(one.unknown for one in calls)
+    cost, unknown = sum(report.cost for report in reports), sum(report.unknown_costs for report in reports)
     said = f"This run asked about {counted(asked, 'text', 'texts')}"
-    if not calls:
+    if not any(run.calls is not None and run.calls.attempts for report in reports for run in report.runs):
         return f"{said}, at no cost."
     price = f"US$ {cost:.4f}" if cost or not unknown else "an unknown cost"
     return f"{said}, for {price}{' at least' if unknown and cost else ''}."

@@ -39,21 +39,17 @@ def _table(table: Table) -> dict[str, Any]:
 
 def _worst(report: AuditReport, pool: Pool, texts: bool) -> Iterator[dict[str, Any]]:
     """The cases that fooled a judge most."""
-    for one in report.probes:
-        if one.findings is None or one.outcomes is None:
-            continue
-        for place in one.findings.worst:
-            case = one.cases[place]
-            yield {
-                "probe": one.probe.danger,
-                "variant": case.variant,
-                "pair": _pair(case, pool),
-                "doc": case.doc_id,
-                "before": case.before,
-                "after": int(one.outcomes.after[place]),
-                "control": tables.grade_of_control(one, place),
-                **(_texts(case) if texts else {}),
-            }
+    for one, place, case in tables.worst(report):
+        yield {
+            "probe": one.probe.danger,
+            "variant": case.variant,
+            "pair": _pair(case, pool),
+            "doc": case.doc_id,
+            "before": case.before,
+            "after": tables.grade_after(one, place),
+            "control": tables.grade_of_control(one, place),
+            **(_texts(case) if texts else {}),
+        }
 
 
 def _texts(case: Case) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from quati_pool.audit.outcomes import VariantResult
-from quati_pool.commands.audit.audit import REPEAT, Asked, AuditedProbe, AuditReport
+from quati_pool.audit.outcomes import VariantResult, no_findings
+from quati_pool.commands.audit.audit import Asked, AuditedProbe, AuditReport
 from quati_pool.commands.audit.plan import AuditPlan
 from quati_pool.reporting.json_data.serializer import Undefined, known, pick, serialize
 from quati_pool.reporting.tables import audit as tables
@@ -42,32 +42,10 @@ def _run(run: Asked) -> dict[str, Any]:
 
 def _probe(one: AuditedProbe) -> dict[str, Any]:
     missing = tables.problem(one) or ""
-    found = one.findings
+    found = one.findings or no_findings(one.probe.parameters.bound)
+    no_control = "no control has a grade" if one.findings else missing
     named = {"probe": one.name, **pick(one.probe, "danger expected drawn")}
     ends = {"problem": one.problem, **pick(one.probe, "advice paper")}
-    empty = Share(0, 0, 0.0, 1.0)
-    if found is None:
-        nothing = Undefined(missing)
-        return {
-            **named,
-            **_share(empty, missing),
-            "control": None,
-            "excess": None,
-            "bound": one.probe.parameters.bound,
-            "verdict": "not asked",
-            "mean_change": nothing,
-            "control_mean_change": nothing,
-            "ungraded": 0,
-            "ungraded_controls": 0,
-            "by_people": 0,
-            "cases": 0,
-            "pairs": 0,
-            "variants": [],
-            "fooled_by": [],
-            "controls_move": False,
-            "worst": [],
-            **ends,
-        }
     return {
         **named,
         **_share(found.fooled, missing),
@@ -75,7 +53,7 @@ def _probe(one: AuditedProbe) -> dict[str, Any]:
         "excess": found.excess and found.excess._asdict(),
         **pick(found, "bound verdict"),
         "mean_change": known(found.mean_change, missing),
-        "control_mean_change": known(found.control_change, "no control has a grade"),
+        "control_mean_change": known(found.control_change, no_control),
         "ungraded": found.ungraded,
         "ungraded_controls": tables.ungraded_controls(one),
         "by_people": one.by_people,
@@ -119,11 +97,11 @@ def _case(one: AuditedProbe, place: int) -> dict[str, Any]:
 
 def _repeat(report: AuditReport) -> dict[str, Any] | None:
     """How consistent the judge is with itself; None if the probe was left out."""
-    one = next((one for one in report.probes if one.name == REPEAT), None)
+    one = report.repeat
     if one is None:
         return None
     missing = tables.problem(one) or ""
-    share = _share(Share(0, 0, 0.0, 1.0) if one.findings is None else one.findings.fooled, missing)
+    share = _share((one.findings or no_findings(one.probe.parameters.bound)).fooled, missing)
     constant = "all grades before and after are the same one"
     return {
         "n": share["n"],

@@ -182,7 +182,7 @@ def test_only_the_named_probes_are_run(server: ServerProcess, tmp_path: Path) ->
         run(config, probes=("questoin",))
 
 
-# Killed, and beside another
+# Killed, and next to another
 
 
 AUDIT = """
@@ -251,9 +251,9 @@ def test_two_processes_ask_about_each_text_once(server: ServerProcess, tmp_path:
     server.clear()
     server.script(latency=0.05)
     both = [started(config, 4) for _ in range(2)]
-    told = [process.communicate(timeout=PATIENCE)[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0], told
-    assert any("waiting" in err for err in told)
+    said = [process.communicate(timeout=PATIENCE)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert any("waiting" in err for err in said)
     found = asked(server)
     report = run(config)
     assert report.asked == 0
@@ -281,7 +281,7 @@ def charged(server: ServerProcess) -> float:
     return float(sum(one["prompt_tokens"] * 10 + one["completion_tokens"] * 1000 for one in used)) / 1e6
 
 
-def test_a_budget_is_never_exceeded_and_what_was_asked_is_told(server: ServerProcess, tmp_path: Path) -> None:
+def test_a_budget_is_never_exceeded_and_what_was_asked_is_reported(server: ServerProcess, tmp_path: Path) -> None:
     config = priced(tmp_path)
     server.script(keep_bodies=True)
     server.clear()
@@ -297,9 +297,9 @@ def test_a_budget_is_never_exceeded_and_what_was_asked_is_told(server: ServerPro
     with pytest.raises(QuatiPoolError, match=message):
         raise report.fault or AssertionError
     # Each probe says what it found so far.
-    told = [one.findings for one in report.probes if one.findings is not None]
-    assert all(one.fooled.n > 0 for one in told)
-    assert sum(one.ungraded for one in told) > 0
+    found = [one.findings for one in report.probes if one.findings is not None]
+    assert all(one.fooled.n > 0 for one in found)
+    assert sum(one.ungraded for one in found) > 0
     server.clear()
     rest = run(config)
     assert (rest.asked, rest.left, sum(asked(server).values())) == (report.left, 0, report.left)

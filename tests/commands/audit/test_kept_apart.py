@@ -75,7 +75,7 @@ def config(server: ServerProcess, workspace: Path, made_url: str) -> Path:
     return judged(workspace, made_url)
 
 
-def told(run: Cli, config: Path, folder: Path) -> Iterator[tuple[str, Any]]:
+def outputs(run: Cli, config: Path, folder: Path) -> Iterator[tuple[str, Any]]:
     """What the commands print and write."""
     folder.mkdir()
     for command in (
@@ -139,11 +139,11 @@ def test_what_commands_print_and_write_is_the_same_after_an_audit(
     server: ServerProcess, workspace: Path, cli: Cli, tmp_path: Path
 ) -> None:
     config = judged(workspace, f"sqlite:///{tmp_path / 'labels.db'}")
-    before = dict(told(cli, config, tmp_path / "before"))
+    before = dict(outputs(cli, config, tmp_path / "before"))
     assert {"one.qrels", "both.qrels", "one.jsonl"} < {*before}
     assert any("bundle" in name for name in before)
     audited(config)
-    after = dict(told(cli, config, tmp_path / "after"))
+    after = dict(outputs(cli, config, tmp_path / "after"))
     for name, expected in before.items():
         assert after[name] == expected, name
     assert after.keys() == before.keys()
