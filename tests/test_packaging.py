@@ -41,6 +41,8 @@ ANSWERING = {
     )
 }
 
+PARAPHRASES = {f"paraphrases/{name.removesuffix('.yaml')}-{number}.yaml" for name in PROMPTS for number in (2, 3)}
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -55,9 +57,8 @@ def test_the_wheel_carries_sample_and_prompts_inside_the_package(wheel: Path) ->
     names = zipfile.ZipFile(wheel).namelist()
     assert {f"quati_pool/bundled/data/sample/{name}" for name in SAMPLE} <= set(names)
     folder = "quati_pool/bundled/prompts/"
-    assert {name.removeprefix(folder) for name in names if name.startswith(folder)} == PROMPTS | ANSWERING | {
-        "LICENSE.md"
-    }
+    carried = {name.removeprefix(folder) for name in names if name.startswith(folder)}
+    assert carried == {"LICENSE.md"} | PROMPTS | ANSWERING | PARAPHRASES
     assert "quati_pool/bundled/data/quati-paper/pool.yaml" in names
     assert "quati_pool/bundled/data/quati-paper/prepare.yaml" in names
     assert "quati_pool/bundled/data/sample/prepare.yaml" in names
@@ -171,4 +172,6 @@ def test_a_checkout_finds_its_own_sample() -> None:
 
 def test_a_checkout_finds_its_own_prompts() -> None:
     folder = bundled("prompts")
-    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.yaml")} == PROMPTS | ANSWERING
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.yaml")} == (
+        PROMPTS | ANSWERING | PARAPHRASES
+    )

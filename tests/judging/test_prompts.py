@@ -222,8 +222,12 @@ def test_the_golden_messages_of_a_hostile_pair(name: str) -> None:
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_a_hostile_pair_changes_nothing_in_the_frame(name: str) -> None:
+    assert_whole_frame(BUNDLED[name])
+
+
+def assert_whole_frame(prompt: Prompt) -> None:
     """The oracle knows nothing of how a text is neutralised: the last message is cut at its four marks."""
-    prompt, pair = BUNDLED[name], hostile_pair()
+    pair = hostile_pair()
     plain, hostile = prompt.messages("A", "B"), prompt.messages(**pair)
     assert hostile[:-1] == plain[:-1]
     content = hostile[-1]["content"]
@@ -239,7 +243,10 @@ def test_a_hostile_pair_changes_nothing_in_the_frame(name: str) -> None:
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_the_examples_answers_are_read_as_their_grades(name: str) -> None:
-    prompt = BUNDLED[name]
+    assert_readable_examples(BUNDLED[name])
+
+
+def assert_readable_examples(prompt: Prompt) -> None:
     answers = [message["content"] for message in prompt.messages("a", "b") if message["role"] == "assistant"]
     grades = [read_verdict(answer, prompt.read_with()).relevance for answer in answers]
     assert grades == [getattr(example, "grade", None) for example in prompt.examples]
@@ -249,8 +256,11 @@ def test_the_examples_answers_are_read_as_their_grades(name: str) -> None:
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_no_prompts_own_words_read_as_a_grade(name: str) -> None:
+    assert_no_grade_in_own_words(BUNDLED[name])
+
+
+def assert_no_grade_in_own_words(prompt: Prompt) -> None:
     """A model that only repeats what it was told has judged nothing."""
-    prompt = BUNDLED[name]
     told = [prompt.messages("a", "b")[0]["content"], prompt.reask("x", "y")[1]["content"], prompt.user]
     for text in told:
         assert read_verdict(text, prompt.read_with()).status is State.unparsed
