@@ -32,6 +32,7 @@ from quati_pool.store.label_resolution import STATUS, resolved
 from quati_pool.store.label_writer import write
 from quati_pool.store.locks import held
 from quati_pool.store.records import (
+    AUDITING,
     COUNTING,
     Attempt,
     Batch,
@@ -258,15 +259,25 @@ class Store:
         )
         wanted = select(spans, c.kind).join(labels, c.seq == spans.c.first_seq).order_by(spans.c.last_seq.desc())
         audits = (
-            select(c.labeler_id, c.version, func.count())
+            select(c.labeler_id, c.version, func.count(), func.max(c.seq))
             .where(c.collection == collection, IN_AUDITS)
             .group_by(c.labeler_id, c.version)
         )
         with self.reading() as connection:
-            audited = {(name, version): count for name, version, count in connection.execute(audits)}
-            found = [Labeler(**row) for row in connection.execute(wanted).mappings()]
-        counted = [replace(one, rows=one.rows - audited.get((one.labeler_id, one.version), 0)) for one in found]
-        return [one for one in counted if one.rows]
+            audited = {(name, version): counted for name, version, *counted in connection.execute(audits)}
+            found = []
+            for row in connection.execute(wanted).mappings():
+                one = Labeler(**row)
+                rows, last_seq = audited.get((one.labeler_id, one.version), (0, None))
+                if one.rows == rows:
+                    continue
+                if one.last_seq == last_seq:
+                    # Asked only after an audit, as it reads all labels of the version.
+                    mine = (c.collection == collection, c.labeler_id == one.labeler_id, c.version == one.version)
+                    last = select(func.max(c.seq)).where(*mine, c.phase.not_in(AUDITING))
+                    one = replace(one, last_seq=connection.execute(last).scalar_one())
+                found.append(replace(one, rows=one.rows - rows))
+        return sorted(found, key=lambda one: -one.last_seq)
 
     def table(
         self,

@@ -181,6 +181,10 @@ def test_labelers_are_listed_last_writer_first(store: Store) -> None:
         ("gpt", "judge", "v1", a1, a1, 1),
     ]
     assert store.labelers("none") == []
+    # Answers in audits make no version the last, nor are they a version of their own.
+    store.append([alone(version="v1", content_sha="z", phase="probe"), alone(version="v3", phase="probe")])
+    listed = [(one.version, one.first_seq, one.last_seq, one.rows) for one in store.labelers("pira")]
+    assert listed == [("v2", a2, a3, 2), ("guide-1", b1, b1, 1), ("v1", a1, a1, 1)]
 
 
 def test_history_tells_all_versions_oldest_first(store: Store) -> None:
