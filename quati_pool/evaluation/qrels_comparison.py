@@ -24,7 +24,8 @@ _UNDEFINED = Interval(None, None)
 
 @dataclass(frozen=True)
 class Correlation:
-    """A correlation coefficient and its bootstrap interval over queries; ``undefined`` says why it has no value."""
+    """A correlation coefficient and its bootstrap interval over queries, around the value: that of the coefficient
+    which as many queries are expected to show. ``undefined`` says why it has no value."""
 
     value: float | None
     interval: Interval
@@ -129,7 +130,7 @@ def compare_rankings(
     _check(a, b, top, rbo_p)
     judged_by_b = set(b.query_ids)
     common = [query_id for query_id in a.query_ids if query_id in judged_by_b]
-    one, other = _restricted(a, measure, a.run_tags, common), _restricted(b, measure, a.run_tags, common)
+    one, other = restricted(a, measure, a.run_tags, common), restricted(b, measure, a.run_tags, common)
     coefficients: dict[str, Callable[[Values, Values], Values]] = {
         "tau": kendall_tau,
         "tau_ap": lambda x, y: tau_ap(y, x),
@@ -171,7 +172,7 @@ def _check(a: Scores, b: Scores, top: int, rbo_p: float) -> None:
         raise ConfigError(f"the p of rank-biased overlap is {rbo_p}; give a number between 0 and 1, such as {RBO_P}")
 
 
-def _restricted(scores: Scores, measure: str, run_tags: tuple[str, ...], query_ids: list[str]) -> Scores:
+def restricted(scores: Scores, measure: str, run_tags: tuple[str, ...], query_ids: list[str]) -> Scores:
     """The scores by one measure, for these runs and queries, in the given orders."""
     run = [scores.run_tags.index(run_tag) for run_tag in run_tags]
     place = {query_id: position for position, query_id in enumerate(scores.query_ids)}
@@ -199,7 +200,7 @@ def _correlations(
     mean_a, mean_b = (rounded(scores.means()[:, 0])[None] for scores in (a, b))
     drawn: dict[str, list[Values]] = {name: [] for name in coefficients}
     for block in multiplicities(queries, draws, seed):
-        drawn_a, drawn_b = (_drawn_means(scores, block) for scores in (a, b))
+        drawn_a, drawn_b = (drawn_means(scores, block) for scores in (a, b))
         defined = np.isfinite(drawn_a).all(axis=1)
         for name, coefficient in coefficients.items():
             values = np.full(len(block), np.nan)
@@ -213,8 +214,14 @@ def _correlations(
         else:
             # A single query is the same in every draw, so its interval would wrongly have no width.
             values = np.concatenate([np.empty(0), *drawn[name]]) if queries > 1 else np.empty(0)
-            found[name] = Correlation(value, interval(values))
+            found[name] = Correlation(value, _within(interval(values, around=value)))
     return found
+
+
+def _within(found: Interval) -> Interval:
+    """The interval without what no coefficient can be, below -1 or above 1."""
+    low, high = (None if end is None else min(max(end, -1.0), 1.0) for end in (found.low, found.high))
+    return found._replace(low=low, high=high)
 
 
 def _why_none(scores: Scores) -> str | None:
@@ -226,7 +233,7 @@ def _why_none(scores: Scores) -> str | None:
     return None if scores.averaged.any(axis=1).all() else "a system returns no query that both judge"
 
 
-def _drawn_means(scores: Scores, block: Values) -> Values:
+def drawn_means(scores: Scores, block: Values) -> Values:
     """The systems' means in resamples of the queries, shape (resamples, systems); NaN for a mean over no queries."""
     averaged = scores.averaged
     sums = block @ summable(np.where(averaged, scores.values[:, 0], 0).T)

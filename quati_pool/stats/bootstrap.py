@@ -57,12 +57,44 @@ def summable(values: npt.NDArray[Any]) -> Values:
     return rounded
 
 
-def interval(values: npt.NDArray[Any], level: float = LEVEL) -> Interval:
+def interval(values: npt.NDArray[Any], level: float = LEVEL, *, around: float | None = None) -> Interval:
     """The percentile interval of a statistic's values in all draws, shape (draws,). NaN marks an undefined draw; the
-    interval is undefined if more than half of the draws are."""
+    interval is undefined if more than half of the draws are.
+
+    With ``around``, the statistic of the units themselves, the interval is moved by the draws' bias, their mean less
+    that. Such is the interval of a rank correlation: noise lowers it, resampling adds noise, and without the move the
+    interval may lie below the value. In samples of 25 and 53 queries of TREC DL 2021 with three judges the interval
+    holds the τ that as many queries are expected to show in 93 to 99 %, and in 88 to 98 % without the move.
+    """
     defined = values[np.isfinite(values)]
     undefined = len(values) - len(defined)
     if len(defined) == 0 or undefined > len(values) / 2:
         return Interval(None, None, undefined)
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    bias = 0.0 if around is None else float(defined.mean()) - around
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]) - bias
     return Interval(float(low), float(high), undefined)
+
+
+class Contrast(NamedTuple):
+    """Two figures of the same units, the ``difference`` of the first less the second, and its interval over draws that
+    both share; None where a figure is undefined."""
+
+    one: float | None
+    other: float | None
+    difference: float | None
+    interval: Interval
+
+
+def contrast(one: float, other: float, drawn_one: Values, drawn_other: Values, *, centred: bool = False) -> Contrast:
+    """The contrast of two figures, NaN where undefined, and of their values in the same draws, shape (draws,); with
+    ``centred`` its interval is around the difference, as for one rank correlation, since the bias of two is not alike.
+    """
+    difference = one - other
+    if np.isnan(difference):
+        return Contrast(_known(one), _known(other), None, Interval(None, None))
+    drawn = drawn_one - drawn_other
+    return Contrast(one, other, difference, interval(drawn, around=difference if centred else None))
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
