@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Agreement",
     "Audit",
+    "AuditComparison",
     "AuditPlan",
     "Build",
     "Collection",

@@ -1,5 +1,6 @@
 from quati_pool.api import Agreement as Agreement
 from quati_pool.api import Audit as Audit
+from quati_pool.api import AuditComparison as AuditComparison
 from quati_pool.api import AuditPlan as AuditPlan
 from quati_pool.api import Build as Build
 from quati_pool.api import Collection as Collection

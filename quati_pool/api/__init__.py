@@ -5,7 +5,7 @@ strings. Errors are ``QuatiPoolError``, with the one-line messages of the comman
 """
 
 from quati_pool.api.agreement import Agreement
-from quati_pool.api.audits import Audit, AuditPlan
+from quati_pool.api.audits import Audit, AuditComparison, AuditPlan
 from quati_pool.api.collection import Collection, open  # noqa: A004  # qp.open, as gzip.open
 from quati_pool.api.estimates import EstimatePlan, EstimateReplay, Estimates
 from quati_pool.api.evaluation import Evaluation
@@ -16,6 +16,7 @@ from quati_pool.errors import QuatiPoolError, QuatiPoolWarning
 __all__ = [
     "Agreement",
     "Audit",
+    "AuditComparison",
     "AuditPlan",
     "Build",
     "Collection",

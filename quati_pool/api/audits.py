@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from quati_pool.commands.audit.audit import AuditReport
+    from quati_pool.commands.audit.comparison import AuditComparison as TypedComparison
     from quati_pool.commands.audit.plan import AuditPlan as TypedPlan
     from quati_pool.stats.shares import Difference, Share
 
@@ -24,7 +25,7 @@ class Audit(Result):
 
     result: Sequence[AuditReport]
 
-    more = "Frames: probes, variants, worst. The command's JSON: to_dict(). All tables: to_latex()."
+    more = "Frames: probes, variants, worst, grades. The command's JSON: to_dict(). All tables: to_latex()."
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -115,6 +116,23 @@ class Audit(Result):
         }  # fmt: skip
         return frame(rows, columns)
 
+    @property
+    def grades(self) -> pd.DataFrame:
+        """One row per judge and danger of its grades next to people's: judge, danger, verdict (str: within, undecided
+        or beyond), seen, with the ends low and high of its interval, and bound (float64, NaN without an interval), n
+        (int64) of what is named by of, and advice: what not to do where it is beyond (str)."""
+        text, figures = dict.fromkeys(("judge", "danger", "verdict"), "str"), ("seen", "low", "high", "bound")
+        columns = {**text, **dict.fromkeys(figures, "float64"), "n": "int64", "of": "str", "advice": "str"}
+        rows = (
+            [
+                report.judge, one.danger, one.position, one.seen, one.low, one.high, one.bound, one.n, one.of,
+                one.advice,
+            ]
+            for report in self.result
+            for one in report.grade_lines
+        )  # fmt: skip
+        return frame(rows, columns)
+
     def to_frame(self) -> pd.DataFrame:
         """The same as ``probes``."""
         return self.probes
@@ -125,6 +143,71 @@ class Audit(Result):
         from quati_pool.reporting.tables.audit import tables
 
         return Views(answer, tables, as_data)
+
+
+class AuditComparison(Audit):
+    """Which of two judges to take; the result of ``audit`` with ``compare=True``."""
+
+    more = "Frames: figures, dangers, probes, grades. The command's JSON: to_dict(). All tables: to_latex()."
+
+    def __init__(self, comparison: TypedComparison, reports: Sequence[AuditReport]) -> None:
+        super().__init__(reports)
+        self.comparison = comparison
+
+    @property
+    def take(self) -> str | None:
+        """The judge to take; None if neither is shown to be better and costs do not decide, each has dangers of its
+        own, neither orders systems as people do, or the run is not finished."""
+        found = self.comparison
+        return None if found.take is None else found.judges[found.take]
+
+    @property
+    def by(self) -> str | None:
+        """What decides: dangers, order, kappa; or cost or time, where neither is shown to be better."""
+        return self.comparison.basis
+
+    @property
+    def figures(self) -> pd.DataFrame:
+        """One row per figure, which are order (τ with people's order of systems), level (how far the measure is off)
+        and kappa (κ with people): figure (str), first and second, the values of the two judges, difference, of the
+        first less the second, with the ends low and high of its interval (float64), n (int64: queries, or pairs for
+        kappa)."""
+        found = self.comparison
+        systems, kappa = found.systems, found.kappa
+        compared = [] if systems is None else [("order", systems.tau), ("level", systems.level)]
+        rows = [[name, *one[:3], *one.interval[:2], systems.queries] for name, one in compared if systems is not None]
+        rows += [] if kappa is None else [["kappa", *kappa.kappa[:3], *kappa.kappa.interval[:2], kappa.n]]
+        named = dict.fromkeys(("first", "second", "difference", "low", "high"), "float64")
+        return frame(rows, {"figure": "str", **named, "n": "int64"})
+
+    @property
+    def dangers(self) -> pd.DataFrame:
+        """One row per danger: danger, first and second, the verdicts on the two judges (str, missing where one does
+        not have it), difference of the shares fooled with its ends low and high (float64, NaN where there is none),
+        same_texts (boolean: whether it is over the same changed texts; missing without a difference), shown_of (str:
+        the judge of which alone it is shown; empty if of neither)."""
+        found = self.comparison
+        rows = [
+            [
+                one.danger, *one.verdicts, *(one.difference or [None] * 3), one.same,
+                "" if one.against is None else found.judges[one.against],
+            ]
+            for one in found.dangers
+        ]  # fmt: skip
+        text = dict.fromkeys(("danger", "first", "second"), "str")
+        figures = dict.fromkeys(("difference", "low", "high"), "float64")
+        return frame(rows, {**text, **figures, "same_texts": "boolean", "shown_of": "str"})
+
+    def _views(self) -> Views:
+        from quati_pool.reporting.answers.audit_comparison import answer
+        from quati_pool.reporting.json_data.audit_comparison import as_data
+        from quati_pool.reporting.tables.audit_comparison import tables
+
+        return Views(
+            lambda reports: answer(self.comparison, reports),
+            lambda reports: tables(self.comparison, reports),
+            lambda reports: as_data(self.comparison, reports),
+        )
 
 
 class AuditPlan(Result):

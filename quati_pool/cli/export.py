@@ -78,6 +78,17 @@ def export_qrels(
     config: ConfigOption = Path("pool.yaml"),
     allow_missing: MissingOption = False,
     pool: PoolOption = None,
+    carry: Annotated[
+        float | None,
+        typer.Option(
+            "--carry",
+            min=0.8,
+            max=1,
+            metavar="SIMILARITY",
+            help="Give pairs without a grade that of a near-duplicate passage of the same query, from 0.8 to 1 (the "
+            "share of common word triples); FILE.carried.tsv lists them. Off by default.",
+        ),
+    ] = None,
 ) -> None:
     """Write one labeler's grades as TREC qrels.
 
@@ -87,7 +98,7 @@ def export_qrels(
     from quati_pool.commands.export.qrels import export_qrels as step
 
     with ConsoleListener() as listener:
-        made = step(config, labeler, output, allow_missing=allow_missing, pool=pool, listener=listener)
+        made = step(config, labeler, output, allow_missing=allow_missing, pool=pool, carry=carry, listener=listener)
     if made.main is not None:
         typer.echo(made.main.said, err=True)
     coverage = made.coverage
@@ -97,6 +108,9 @@ def export_qrels(
     outside = f"; {_outside(written, made.outside)}" if made.outside else ""
     cut = f"; {coverage.cut:,} passages were cut before they were graded" if coverage.cut else ""
     typer.echo(f"wrote {made.path}: {written:,} pairs{outside}{left}{cut}", err=True)
+    if made.carried_list is not None:
+        were = counted(made.carried, "grade was", "grades were")
+        typer.echo(f"{were} carried from near-duplicates, not given: {made.carried_list}", err=True)
     if made.open:
         typer.echo(f"{counted(made.open, 'assignment is', 'assignments are')} still open: grades may change", err=True)
     _warn(made.withheld)

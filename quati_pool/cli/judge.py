@@ -21,6 +21,7 @@ from quati_pool.cli.progress import ConsoleListener
 from quati_pool.text.pluralize import counted
 
 if TYPE_CHECKING:
+    from quati_pool.commands.judge.chosen_judge import JudgeOptions
     from quati_pool.commands.judge.judge import JudgeReport
     from quati_pool.commands.judge.pairs import PairsFile
 
@@ -47,6 +48,18 @@ RereadOption = Annotated[
 ]
 PassageTokensOption = Annotated[
     int | None, typer.Option(min=1, help="Cut longer passages; each label records that its passage was cut.")
+]
+CheckAnchorsOption = Annotated[
+    bool,
+    typer.Option(
+        "--check-anchors",
+        help="First ask about the judge's anchors again, as quati-pool audit --drift does, unless that was done within "
+        "24 hours; where it has moved, or gives many of them no grade, judge nothing (exit 1).",
+    ),
+]
+AnchorsBudgetOption = Annotated[
+    float | None,
+    typer.Option("--anchors-budget", min=0, metavar="USD", help="With --check-anchors: spend at most this on it."),
 ]
 PairsOption = Annotated[
     Path | None,
@@ -101,6 +114,8 @@ def judge(
     reread: RereadOption = False,
     max_passage_tokens: PassageTokensOption = None,
     pool: PoolOption = None,
+    check_anchors: CheckAnchorsOption = False,
+    anchors_budget: AnchorsBudgetOption = None,
     pairs: PairsOption = None,
     model: ModelOption = None,
     prompt: PromptOption = None,
@@ -123,6 +138,10 @@ def judge(
 
     given = _pairs_file(context)
     options = JudgeOptions(limit, budget, reask, concurrency, rpm, tpm, max_passage_tokens, pool, reread)
+    if check_anchors and (dry_run or reread):
+        raise typer.BadParameter("asks, which --dry-run and --reread do not; drop one", param_hint="--check-anchors")
+    if anchors_budget is not None and not check_anchors:
+        raise typer.BadParameter("goes with --check-anchors", param_hint="--anchors-budget")
     if dry_run:
         from quati_pool.commands.judge import plan
         from quati_pool.reporting.answers.judge import plan_answer
@@ -137,6 +156,8 @@ def judge(
     from quati_pool.reporting.json_data.judge import as_data
     from quati_pool.reporting.tables.judge import summary, tables
 
+    if check_anchors:
+        _check_anchors(config, name, JudgeOptions(None, anchors_budget, reask, concurrency, rpm, tpm), options)
     with ConsoleListener() as listener:
         report = step.judge(config, name, listener, options) if given is None else judge_pairs(given, listener, options)
     if report.error is not None and not report.pending.asked:
@@ -144,6 +165,15 @@ def judge(
     say_failures(report.judge, summary(report), report.example, report.written)
     show(report, answer, tables, as_data, output_format, full)
     _end(report, reread, workspace=given is None)
+
+
+def _check_anchors(config: Path, name: str | None, options: JudgeOptions, judging: JudgeOptions) -> None:
+    from quati_pool.commands.audit.drift import refuse_if_moved
+    from quati_pool.reporting.answers.drift import card_line
+
+    with ConsoleListener() as listener:
+        report = refuse_if_moved(config, name, listener, options, judging)
+    typer.echo(f"{report.judge}: {card_line(report.drift)}", err=True)
 
 
 def _end(report: JudgeReport, reread: bool, *, workspace: bool) -> None:
@@ -167,7 +197,10 @@ def _end(report: JudgeReport, reread: bool, *, workspace: bool) -> None:
 
 
 _WITH_PAIRS = {"model": "--model", "prompt": "--prompt", "output": "--output", "settings": "--set"}
-_OF_A_WORKSPACE = {"name": "NAME", "config": "--config", "pool": "--pool"}
+_OF_A_WORKSPACE = {
+    "name": "NAME", "config": "--config", "pool": "--pool", "check_anchors": "--check-anchors",
+    "anchors_budget": "--anchors-budget",
+}  # fmt: skip
 
 
 def _pairs_file(context: typer.Context) -> PairsFile | None:

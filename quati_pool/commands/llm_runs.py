@@ -23,10 +23,10 @@ Ending = Literal["limit", "budget", "interrupted"]
 """What ended a run early."""
 
 
-def check_budget(budget: float | None) -> None:
+def check_budget(budget: float | None, option: str = "--budget") -> None:
     """Raises ConfigError for a budget that is not positive."""
     if budget is not None and budget <= 0:
-        raise ConfigError("--budget must be more than 0 US dollars")
+        raise ConfigError(f"{option} must be more than 0 US dollars")
 
 
 def heard(name: str, say: Callable[[str], None]) -> Callable[[Event], None]:

@@ -53,6 +53,10 @@ class Workspace:
         """The pairs that a judge is asked about in an audit, as a probe changed them."""
         return self.folder / "audits" / judge / f"{probe}.jsonl.gz"
 
+    def near_duplicates(self, judge: str) -> Path:
+        """The near-duplicates that a judge graded apart, as an audit lists them."""
+        return self.folder / "audits" / judge / "near-duplicates.tsv"
+
     def export(self, format_name: str) -> Path:
         return self.folder / "exports" / format_name
 

@@ -63,6 +63,48 @@ def test_a_second_run_asks_nothing_and_says_the_same(demo: Path, cli: Cli) -> No
     assert (redrawn["asked"], redrawn["probes"]) == (0, first["probes"])
 
 
+def test_grades_are_compared_with_those_of_people_once_there_are_any(demo: Path, cli: Cli) -> None:
+    alone = " ".join(cli("audit", "--pairs", "5").out.split())
+    assert (
+        "Its grades were not compared with people's: no person has graded anything yet; --people sample-gold takes "
+        "those of sample-gold for people's."
+    ) in alone
+    done = cli("audit", "--pairs", "5", "--people", "sample-gold")
+    assert done.status == 0, done.err
+    # Which systems there are, and so τ, depends on what is installed.
+    assert re.match(r"lexical: not usable for ordering systems \(τ 0\.\d\d, -0\.\d\d to 0\.\d\d\); ", done.out), (
+        done.out
+    )
+    said = " ".join(done.out.split())
+    assert "Its own grades, not people's, chose the irrelevant and relevant pairs (see --redraw). " in said
+    assert "This run asked nothing: all answers were there.\n" in done.out
+    assert "Not shown here" not in done.out
+    assert len(done.out.splitlines()) <= LINES
+    assert max(map(columns, done.out.splitlines())) <= PIPE
+    given = ["--pairs", "5", "--format", "json"]
+    data = json.loads(cli("audit", *given, "--people", "sample-gold").out)
+    assert (data["people"], data["asked"]) == ("sample-gold", 0)
+    assert data["overlap"]["low"] > 3
+    assert data["length"]["low"] < 0 < data["length"]["high"]
+    assert json.loads(cli("audit", *given, "--probe", "repeat").out)["order"] is None
+    assert "it is the one whose grades count as people's" in cli("audit", *given, "--people", "lexical").out
+    assert cli("audit", "--pairs", "5", "--people", "sampl-gold").err == (
+        "quati-pool: there is no labeler 'sampl-gold'; did you mean 'sample-gold'?\n"
+    )
+
+
+def test_runs_measure_and_bounds_may_be_given(demo: Path, cli: Cli) -> None:
+    text = (demo / "pool.yaml").read_text(encoding="utf-8")
+    bounds = "\naudit: {people: sample-gold, pairs: 5, bounds: {order: 0.2, level: 0.3}}\n"
+    (demo / "pool.yaml").write_text(text + bounds, encoding="utf-8")
+    runs = [part for tag in ("bm25s", "lsa", "rrf") for part in ("--run", f"runs/{tag}.trec.gz")]
+    data = json.loads(cli("audit", "--measure", "P@5", *runs, "--format", "json").out)
+    assert (data["measure"], data["order"]["systems"]) == ("P@5", 3)
+    assert {one["danger"]: one["bound"] for one in data["grade_lines"]}["order of systems"] == 0.2
+    (demo / "pool.yaml").write_text(text + bounds.replace("0.2", "2"), encoding="utf-8")
+    assert "order" in cli("audit").err
+
+
 def test_answers_are_kept_apart_from_grades(demo: Path, cli: Cli) -> None:
     before = cli("labels", "--format", "json").out
     assert cli("audit", "--pairs", "5").status == 0
@@ -141,7 +183,7 @@ def test_a_judge_without_grades_is_to_judge_first(demo: Path, cli: Cli) -> None:
     (demo / "labels.db").unlink()
     done = cli("audit")
     assert (done.status, done.out) == (1, "")
-    assert "lexical has graded no pair of the pool, so that none can be changed; judge first" in done.err
+    assert "lexical has graded no pair of the pool; judge first: quati-pool judge lexical" in done.err
 
 
 def ends(made: AuditReport, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str, str]:
@@ -149,11 +191,9 @@ def ends(made: AuditReport, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> tuple[
     return cli("audit", "gpt")
 
 
-def test_an_audit_that_ends_early_shows_its_card_and_then_why(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_audit_that_ends_early_shows_its_card_and_then_why(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     spent = Asked("gpt", 0, 7, ended="budget")
-    status, out, err = ends(report(tmp_path, STUFFED, runs=[spent]), cli, monkeypatch)
+    status, out, err = ends(report(STUFFED, runs=[spent]), cli, monkeypatch)
     assert status == 1
     assert out.startswith("gpt is fooled by keyword stuffing")
     assert err == (
@@ -161,18 +201,18 @@ def test_an_audit_that_ends_early_shows_its_card_and_then_why(
         "larger --budget\n"
     )
     stopped = Asked("gpt", 5, 7, ended="interrupted")
-    status, out, err = ends(report(tmp_path, STUFFED, runs=[stopped]), cli, monkeypatch)
+    status, out, err = ends(report(STUFFED, runs=[stopped]), cli, monkeypatch)
     assert status == 130
     assert out.startswith("gpt is fooled by keyword stuffing")
     assert err.startswith("quati-pool: stopped; kept: all answers so far (7 texts are still to be asked about)")
     failed = Asked("gpt", 5, 7, error=QuatiPoolError("the key is refused"))
-    status, out, err = ends(report(tmp_path, STUFFED, runs=[failed]), cli, monkeypatch)
+    status, out, err = ends(report(STUFFED, runs=[failed]), cli, monkeypatch)
     assert (status, err) == (1, "quati-pool: the key is refused\n")
     assert out.startswith("gpt is fooled by keyword stuffing")
 
 
-def test_judges_that_were_not_started_are_named(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    stopped = report(tmp_path, STUFFED, runs=[Asked("gpt", 5, 7, ended="interrupted")])
+def test_judges_that_were_not_started_are_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = report(STUFFED, runs=[Asked("gpt", 5, 7, ended="interrupted")])
     monkeypatch.setattr(command, "audit", lambda *asked: [stopped])
     assert "The run ended before it came to b and c.\n" in cli("audit", "gpt", "b", "c", "b").out
     assert json.loads(cli("audit", "gpt", "b", "--format", "json").out)["not_started"] == ["b"]
@@ -185,9 +225,7 @@ def test_help_says_what_the_command_finds(cli: Cli) -> None:
     assert "[[" not in said
 
 
-def test_an_error_before_the_first_answer_is_all_that_is_said(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_before_the_first_answer_is_all_that_is_said(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = Asked("gpt", 0, 7, error=QuatiPoolError("the key is refused"))
-    made = report(tmp_path, STUFFED, runs=[failed])
+    made = report(STUFFED, runs=[failed])
     assert ends(made, cli, monkeypatch) == (1, "", "quati-pool: the key is refused\n")

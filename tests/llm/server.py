@@ -303,6 +303,9 @@ class Script:
     """Seconds that the server's clock, in its Date header and Retry-After dates, runs ahead."""
     retry_after: str = "seconds"
     """``seconds``, ``date`` or ``ms``: how Retry-After is written."""
+    moves_after: int | None = None
+    """After so many calls, counted since the log was cleared, its weights change: a third of the pairs get one grade
+    more, where there is one, and its fingerprint is another."""
 
 
 class Server:
@@ -332,6 +335,7 @@ class Server:
             self.script = Script(**settings)
             self.queue = list(self.script.queue)
             _rules[:] = [(re.compile(pattern), grade) for pattern, grade in self.script.grades]
+            _moved.clear()
             return web.json_response({})
         if path == "/control/log":
             state = {"entries": self.entries, "paths": self.paths, "peak": self.peak, "in_flight": self.in_flight}
@@ -362,6 +366,8 @@ class Server:
         pair = self.pair(body)
         call = self.calls[pair]
         self.calls[pair] += 1
+        if script.moves_after is not None and self.calls.total() - self.calls[PROBE] > script.moves_after:
+            _moved.add(True)
         self.in_flight += 1
         self.peak = max(self.peak, self.in_flight)
         entry = {"time": time.time(), "id": pair, "call": call, "way": "", "status": 0, "done": False, "grade": None}
@@ -668,6 +674,10 @@ _rules: list[tuple[re.Pattern[str], int]] = []
 """``grades`` of the script, compiled."""
 
 
+_moved: set[bool] = set()
+"""Not empty once the weights have changed."""
+
+
 def _grade(body: dict[str, Any], pair: str, index: int = 0) -> int | None:
     """The grade that is meant, whatever the way in which it is given; None where none is asked for."""
     if answering_form(body) is not None:
@@ -677,7 +687,11 @@ def _grade(body: dict[str, Any], pair: str, index: int = 0) -> int | None:
         for pattern, grade in _rules:
             if pattern.search(last):
                 return grade
-    return grade_of(pair, body.get("seed"), index, form_of(body)[2])
+    scale = form_of(body)[2]
+    grade = grade_of(pair, body.get("seed"), index, scale)
+    if _moved and _hash("moved", pair) % 3 == 0:
+        return scale[min(scale.index(grade) + 1, len(scale) - 1)]
+    return grade
 
 
 def completion(body: dict[str, Any], pair: str, way: str) -> dict[str, Any]:
@@ -700,7 +714,7 @@ def completion(body: dict[str, Any], pair: str, way: str) -> dict[str, Any]:
         "object": "chat.completion",
         "created": int(time.time()),
         "model": body["model"],
-        "system_fingerprint": "fp_test",
+        "system_fingerprint": "fp_moved" if _moved else "fp_test",
         "choices": choices,
         "usage": usage,
     }

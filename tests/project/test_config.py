@@ -178,7 +178,7 @@ FAULTS = {
     "parameter of another component": (
         HEAD + "systems:\n  a: {retriever: lsa, k1: 2}\n",
         "5: systems.a.k1: unknown key; there are: corpus, dimensions, family, language, pool, pool_depth, "
-        "priority, retriever, stemming, stop_words",
+        "priority, retriever, stemming, stop_words, uses",
     ),
     "unknown rerank key": (
         HEAD + "systems:\n  a: {first: b, rerank: {with: lsa, dept: 5}}\n  b: {retriever: lsa}\n",
@@ -191,7 +191,7 @@ FAULTS = {
     "the model's own field": (
         HEAD + "systems:\n  a: {retriever: lsa, parameters: {}}\n",
         "5: systems.a.parameters: unknown key; there are: corpus, dimensions, family, language, pool, "
-        "pool_depth, priority, retriever, stemming, stop_words",
+        "pool_depth, priority, retriever, stemming, stop_words, uses",
     ),
     "unknown retriever": (
         HEAD + "systems:\n  a: {retriever: bm52s}\n",

@@ -12,17 +12,11 @@ from quati_pool.audit.base import PairTexts, Probe, Setting
 from quati_pool.audit.cases import Case
 from quati_pool.audit.outcomes import Outcomes, ProbeFindings, Scale, VariantResult, Verdict
 from quati_pool.commands.audit.audit import AuditedProbe, AuditReport
-from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.registry import PROBES
 from quati_pool.stats.shares import Difference, Share
-from tests.commands.judged import pair, workspace
 
 Ends = tuple[float, float]
 CHANGED = PairTexts("where is it", "the changed passage")
-
-
-def config(folder: Path) -> PoolConfig:
-    return load_config(workspace(folder, [pair("q1", "d1")], {"gpt": {"judge": "lexical"}}))
 
 
 def probe(name: str, bound: float = 0.1) -> Probe:
@@ -115,6 +109,6 @@ def unasked(name: str, problem: str) -> AuditedProbe:
     return AuditedProbe(name, probe(name), problem=problem)
 
 
-def report(folder: Path, *probes: AuditedProbe, judge: str = "gpt", **changes: Any) -> AuditReport:
+def report(*probes: AuditedProbe, judge: str = "gpt", **changes: Any) -> AuditReport:
     usual: dict[str, Any] = {"grader": "llm", "scale": Scale(0, 2), "kappa": 0.87, "runs": (), "pairs": 100}
-    return AuditReport(judge=judge, config=config(folder), probes=probes, **{**usual, **changes})
+    return AuditReport(judge=judge, probes=probes, **{**usual, **changes})

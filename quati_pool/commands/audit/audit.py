@@ -1,11 +1,13 @@
-"""``quati-pool audit``: asks judges about pairs that were changed so that their grades must move in a known way."""
+"""``quati-pool audit``: asks judges about pairs that were changed so that their grades must move in a known way, and
+compares the grades that they gave with people's."""
 
 from __future__ import annotations
 
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
@@ -14,16 +16,26 @@ import numpy as np
 from quati_pool.agreement.coefficients import coefficients
 from quati_pool.audit.base import PairTexts, Probe
 from quati_pool.audit.cases import Case
+from quati_pool.audit.drift import Drift
+from quati_pool.audit.grade_bounds import GradeBounds, GradeLine
 from quati_pool.audit.outcomes import Outcomes, ProbeFindings, Scale, findings
+from quati_pool.commands.audit.anchors import stored_drift
 from quati_pool.commands.audit.drawn_cases import DrawnCases
+from quati_pool.commands.audit.grade_inputs import GradeSettings, check_inputs, file_grades, workspace_grades
+from quati_pool.commands.audit.grade_lines import duplicates_line, lines, wording_line
+from quati_pool.commands.audit.grades import GradeAudit
+from quati_pool.commands.audit.near_duplicates import DuplicateAudit, audit_near_duplicates, write_list
+from quati_pool.commands.audit.paraphrases import NOTHING_ASKED, Paraphrasing, compared, in_queue
 from quati_pool.commands.audit.queue import AuditQueue
 from quati_pool.commands.audit.settings import AuditSettings
+from quati_pool.commands.audit.wordings import Wordings
 from quati_pool.commands.judge.chosen_judge import ChosenJudge, JudgeOptions, chosen_judge, pick_judge
 from quati_pool.commands.judge.judging_run import Calls, JudgingRun, Money
 from quati_pool.commands.llm_runs import Ending, budget_spent, check_budget
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.judging.aggregation import METHODS
 from quati_pool.labels.base import Grader
+from quati_pool.labels.gathered import LabelFiles
 from quati_pool.labels.labelers import Grading
 from quati_pool.project.config import ConsensusConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener
@@ -75,21 +87,64 @@ class Asked:
         """Whether something ended the run early, so that no further judge is asked."""
         return self.ended is not None or self.error is not None
 
+    def fault(self, left: int) -> BaseException | None:
+        """What ended the run, to be raised although its answers are kept, where ``left`` texts are still to be asked
+        about; None if nothing did, or none are."""
+        if not left:
+            return None
+        if self.error is not None:
+            return self.error
+        again = f"{counted(left, 'text is', 'texts are')} still to be asked about; run the same command again"
+        if self.ended == "budget":
+            if self.money is None:
+                return QuatiPoolError(f"the budget is spent: {again} with a larger --budget")
+            spent = budget_spent(self.money.budget, self.money.spent, self.money.needed, "text")
+            return QuatiPoolError(f"{spent}: {again} with a larger --budget")
+        if self.ended == "interrupted":
+            stopped = KeyboardInterrupt(again)
+            stopped.add_note(f"all answers so far ({again.partition(';')[0]})")
+            return stopped
+        return None
+
 
 @dataclass(frozen=True, eq=False)
 class AuditReport:
     """The audit of one judge. ``kappa`` is its Cohen's κ with itself over pairs that it was asked about again, None if
     it is undefined. ``runs`` are what this run asked of each judge behind it; none if nothing was to be asked.
-    ``pairs`` is how many pairs each probe was to change."""
+    ``pairs`` is how many pairs each probe was to change. ``grades`` compares its grades with people's by ``bounds``;
+    without, ``no_grades`` says why, unless only some probes were wanted; ``wordings`` and ``no_wordings`` likewise, of
+    its grades under other wordings of its prompt. ``near_duplicates`` needs texts, and no people; None if only some
+    probes were wanted. ``drift`` is the last check of its anchors, which an audit does not ask about; without anchors,
+    ``no_drift`` says why. An audit of files alone has no probes, and ``scale`` is None."""
 
     judge: str
-    config: PoolConfig
     grader: Grader
-    scale: Scale
+    scale: Scale | None
     probes: Sequence[AuditedProbe]
     kappa: float | None
     runs: Sequence[Asked] = ()
     pairs: int = 0
+    grades: GradeAudit | None = None
+    no_grades: str | None = None
+    wordings: Wordings | None = None
+    no_wordings: str | None = None
+    near_duplicates: DuplicateAudit | None = None
+    drift: Drift | None = None
+    no_drift: str | None = None
+    bounds: GradeBounds = field(default_factory=GradeBounds)
+
+    @property
+    def of_files(self) -> bool:
+        """Whether the judge is a file of labels, which can be asked nothing."""
+        return self.grader == "file"
+
+    @property
+    def grade_lines(self) -> list[GradeLine]:
+        """The dangers of its grades, of which two need no people."""
+        found = [] if self.grades is None else lines(self.grades, self.bounds)
+        of_duplicates = None if self.near_duplicates is None else duplicates_line(self.near_duplicates, self.bounds)
+        of_wordings = None if self.wordings is None else wording_line(self.wordings, self.bounds)
+        return [*found, *(one for one in (of_duplicates, of_wordings) if one is not None)]
 
     @property
     def repeat(self) -> AuditedProbe | None:
@@ -120,21 +175,7 @@ class AuditReport:
     def fault(self) -> BaseException | None:
         """What ended the run before all was asked, to be raised although its answers are kept; None if nothing did."""
         last = next((run for run in self.runs if run.stopped), None)
-        if last is None or not self.left:
-            return None
-        if last.error is not None:
-            return last.error
-        again = f"{counted(self.left, 'text is', 'texts are')} still to be asked about; run the same command again"
-        if last.ended == "budget":
-            if last.money is None:
-                return QuatiPoolError(f"the budget is spent: {again} with a larger --budget")
-            spent = budget_spent(last.money.budget, last.money.spent, last.money.needed, "text")
-            return QuatiPoolError(f"{spent}: {again} with a larger --budget")
-        if last.ended == "interrupted":
-            stopped = KeyboardInterrupt(again)
-            stopped.add_note(f"all answers so far ({again.partition(';')[0]})")
-            return stopped
-        return None
+        return None if last is None else last.fault(self.left)
 
 
 def audit(
@@ -145,35 +186,40 @@ def audit(
     stop: threading.Event | None = None,
 ) -> list[AuditReport]:
     """Audits judges of a ``pool.yaml``, or its only one: changes pairs that they graded, asks about those that they
-    have not answered yet, and says what fooled them.
+    have not answered yet, and says what fooled them. Unless ``settings`` name probes, their grades are compared with
+    people's too.
 
     Answers are stored as they arrive, in phases that are never read as grades. Raises QuatiPoolError if an audit cannot
     start; what ends it later is the report's ``error`` or ``ended``, and no further judge is asked.
     """
     config = load_config(config) if isinstance(config, Path) else config
     settings, stop = settings or AuditSettings(), stop or threading.Event()
+    names = list(dict.fromkeys(names)) or [pick_judge(config, None)]
     check_budget(settings.budget)
+    check_inputs(names, settings.grades, settings.runs)
     reports: list[AuditReport] = []
     spent = 0.0
-    for name in list(dict.fromkeys(names)) or [pick_judge(config, None)]:
+    for name in names:
         with Store.open(config.labels.url, config.folder) as store:
             drawn = DrawnCases(Grading(config, store), name, settings.pairs, listener.say)
             with listener.stage(f"{name}: drawing and changing pairs"):
                 probes = audited_probes(drawn, settings, listener.say)
-            queues: list[AuditQueue] = []
-            runs: list[Asked] = []
-            for member in drawn.members:
-                options = settings.judge_options(spent)
-                with chosen_judge(config, member.name, options) as chosen, chosen.alone(listener.say):
-                    chosen.read_again(listener)
-                    queues.append(AuditQueue(chosen, in_turn(probes)))
-                    if any(run.stopped for run in runs):
-                        runs.append(Asked(chosen.name, 0, queues[-1].left))
-                    else:
-                        runs.append(_ask(chosen, queues[-1], options, listener, stop))
-                        spent += runs[-1].money.spent if runs[-1].money else 0.0
-            reports.append(_report(drawn, probes, queues, runs, settings.pairs))
-        if any(run.stopped for run in runs):
+            paraphrasing = None if settings.probes else Paraphrasing(drawn, listener.say)
+            unasked = None if paraphrasing is None else paraphrasing.problem
+            asking = _Asking(config, settings, listener, stop, spent)
+            queues = [asking.ask(member.name, in_turn(probes)) for member in drawn.members]
+            report = _report(drawn, probes, queues, asking.runs, settings.pairs)
+            if paraphrasing is not None:
+                report = _with_wordings(report, unasked or _reworded(asking, drawn, paraphrasing, settings))
+                with listener.stage(f"{name}: comparing its grades with people's"):
+                    report = _with_grades(report, drawn.grading, settings.grades, settings.runs)
+                with listener.stage(f"{name}: comparing its grades of near-duplicates"):
+                    duplicates = audit_near_duplicates(drawn, settings.grades.people)
+                    write_list(duplicates, drawn, listener.say)
+                    report = replace(report, near_duplicates=duplicates)
+            reports.append(report)
+        spent = asking.spent
+        if asking.stopped:
             break
     return reports
 
@@ -189,7 +235,62 @@ def stored_audit(grading: Grading, name: str, say: Callable[[str], None]) -> Aud
     if not any(one.cases for one in probes):
         return None
     queues = [AuditQueue(member.chosen(grading), in_turn(probes)) for member in drawn.members]
-    return _report(drawn, probes, queues, ())
+    report = _with_wordings(_report(drawn, probes, queues, ()), _stored_wordings(drawn, say))
+    report = replace(report, near_duplicates=audit_near_duplicates(drawn, None))
+    return _with_grades(report, grading, GradeSettings())
+
+
+def _stored_wordings(drawn: DrawnCases, say: Callable[[str], None]) -> Wordings | str:
+    """What other wordings of the judge's prompt do to its grades as far as they were asked, or why that is not
+    known."""
+    paraphrasing = Paraphrasing(drawn, say)
+    try:
+        problem = paraphrasing.problem
+    except ConfigError as error:
+        return str(error)
+    cases = paraphrasing.kept() if problem is None else None
+    if not cases:
+        return problem or NOTHING_ASKED
+    (member,) = drawn.members
+    chosen = member.chosen(drawn.grading)
+    queues = {
+        wording.name: AuditQueue(paraphrasing.reworded(chosen, wording), in_queue(cases))
+        for wording in paraphrasing.wordings
+    }
+    return compared(drawn, cases, queues, GradeSettings())
+
+
+def audit_files(
+    files: LabelFiles,
+    runs: Sequence[str],
+    settings: GradeSettings,
+    bounds: GradeBounds | None = None,
+    warn: Callable[[str], None] = lambda line: None,
+) -> list[AuditReport]:
+    """Audits the judges among label files by their grades alone, against ``bounds`` or the usual ones: no probe is run.
+    Oddities of the files are reported to ``warn``.
+
+    Raises QuatiPoolError if none of them can be compared with people, and InputError for an unreadable file.
+    """
+    found, wordings = file_grades(files, runs, settings, warn)
+    if all(isinstance(one, str) for one in found.values()):
+        raise QuatiPoolError("; ".join(map(str, found.values())))
+    bounds = bounds or GradeBounds()
+    return [
+        _of_grades(AuditReport(name, "file", None, (), None, bounds=bounds, wordings=wordings), one)
+        for name, one in found.items()
+    ]
+
+
+def _with_grades(
+    report: AuditReport, grading: Grading, settings: GradeSettings, runs: Sequence[str] = ()
+) -> AuditReport:
+    found = workspace_grades(grading, report.judge, settings, runs)
+    return replace(_of_grades(report, found), bounds=grading.config.audit.bounds)
+
+
+def _of_grades(report: AuditReport, found: GradeAudit | str) -> AuditReport:
+    return replace(report, no_grades=found) if isinstance(found, str) else replace(report, grades=found)
 
 
 def audited_probes(
@@ -232,9 +333,66 @@ def in_turn(probes: Iterable[AuditedProbe]) -> Iterator[tuple[str, Case]]:
         yield from (case for case in cases if case is not None)
 
 
-def _ask(
+class _Asking:
+    """Asks the judges of an audit one after another, until something ends a run, and never beyond the budget."""
+
+    def __init__(
+        self, config: PoolConfig, settings: AuditSettings, listener: Listener, stop: threading.Event, spent: float
+    ) -> None:
+        self.runs: list[Asked] = []
+        self.spent = spent
+        self._config = config
+        self._settings = settings
+        self.listener = listener
+        self._stop = stop
+
+    @property
+    def stopped(self) -> bool:
+        return any(run.stopped for run in self.runs)
+
+    def ask(
+        self,
+        name: str,
+        cases: Iterable[tuple[str, Case]],
+        change: Callable[[ChosenJudge], ChosenJudge] = lambda chosen: chosen,
+    ) -> AuditQueue:
+        """Asks the judge ``name``, as ``change`` returns it, and adds to ``runs``; returns all its answers."""
+        options = self._settings.judge_options(self.spent)
+        with chosen_judge(self._config, name, options) as judge:
+            chosen = change(judge)
+            with chosen.alone(self.listener.say):
+                chosen.read_again(self.listener)
+                queue = AuditQueue(chosen, cases)
+                if self.stopped:
+                    self.runs.append(Asked(chosen.name, 0, queue.left))
+                else:
+                    self.runs.append(ask_about(chosen, queue, options, self.listener, self._stop))
+                    self.spent += self.runs[-1].money.spent if self.runs[-1].money else 0.0
+        return queue
+
+
+def _reworded(
+    asking: _Asking, drawn: DrawnCases, paraphrasing: Paraphrasing, settings: AuditSettings
+) -> Wordings | str:
+    """Asks the judge with other wordings of its prompt; returns what these do to its grades, or why that is not
+    known."""
+    cases = paraphrasing.cases(redraw=settings.redraw)
+    (member,) = drawn.members
+    queues = {
+        wording.name: asking.ask(member.name, in_queue(cases), partial(paraphrasing.reworded, wording=wording))
+        for wording in paraphrasing.wordings
+    }
+    return compared(drawn, cases, queues, settings.grades, settings.runs)
+
+
+def _with_wordings(report: AuditReport, found: Wordings | str) -> AuditReport:
+    return replace(report, no_wordings=found) if isinstance(found, str) else replace(report, wordings=found)
+
+
+def ask_about(
     chosen: ChosenJudge, queue: AuditQueue, options: JudgeOptions, listener: Listener, stop: threading.Event
 ) -> Asked:
+    """Asks a judge, whose lock is held, about what is left of its queue."""
     if not queue.left:
         return Asked(chosen.name, 0, 0)
     if options.budget == 0:
@@ -269,7 +427,9 @@ def _report(
     read = [_with_findings(one, drawn.scale, grade) for one in probes]
     grader = drawn.grading.labeler(drawn.name).grader
     kappa = _kappa(read, sorted(config.grades))
-    return AuditReport(drawn.name, config, grader, drawn.scale, read, kappa, runs, pairs or config.audit.pairs)
+    report = AuditReport(drawn.name, grader, drawn.scale, read, kappa, runs, pairs or config.audit.pairs)
+    drift = stored_drift(drawn.grading, drawn.name)
+    return replace(report, no_drift=drift) if isinstance(drift, str) else replace(report, drift=drift)
 
 
 def _with_findings(one: AuditedProbe, scale: Scale, grade: Callable[[Case, PairTexts, int], float]) -> AuditedProbe:

@@ -71,6 +71,22 @@ def members(grading: Grading, name: str) -> list[Member]:
     return found
 
 
+def language_of(found: Sequence[Member]) -> str:
+    """The language of the first judge that has one: that of its prompt, or a parameter of its own."""
+    for member in found:
+        model = member.judge.model
+        own = getattr(member.judge.parameters, "language", None) if model is None else model.prompt.language
+        if own:
+            return str(own).split("-")[0].lower()
+    return "en"
+
+
+def terms_of(language: str) -> Callable[[str], list[str]]:
+    """Splits a text into its terms, without stop words; whole words in a language without a stemmer."""
+    known = language in SNOWBALL
+    return analyzer(language if known else "en", stemming=known, stop_words=known)
+
+
 def scale_of(config: PoolConfig) -> Scale:
     """The lowest grade, and the lowest that answers a query: ``answers_from`` of ``audit:``, or the first of the upper
     half of the scale (2 of 0 to 3, 1 of 0 and 1)."""
@@ -103,7 +119,7 @@ class DrawnCases:
     def kept(self, name: str, probe: Probe) -> list[Case] | None:
         """The cases of a probe in the workspace; None if there are none for its current settings."""
         path = self._workspace.audit(self.name, name)
-        return None if stale(path, self._key(name, probe)) is not None else _read(path)
+        return None if stale(path, self._key(name, probe)) is not None else read_cases(path)
 
     def cases(self, name: str, probe: Probe, *, redraw: bool = False, write: bool = True) -> list[Case]:
         """The cases of a probe: those in the workspace, with more behind them where these are of fewer pairs than
@@ -119,18 +135,18 @@ class DrawnCases:
                 number = max(number, wanted)
                 found = self._drawn(name, probe, number, () if redraw or kept is None else kept)
                 if write:
-                    write_file(path, self._key(name, probe), {}, lambda partial: _write(partial, found, number))
+                    write_file(path, self._key(name, probe), {}, lambda partial: write_cases(partial, found, number))
         return found if self._pairs is None else _of_first(found, self._pairs)
 
     def _drawn(self, name: str, probe: Probe, pairs: int, kept: Sequence[Case]) -> list[Case]:
-        drawn = draw(self._graded, probe.drawn, self.scale, max(self._config.grades), self._config.seed)
+        drawn = draw(self.graded, probe.drawn, self.scale, max(self._config.grades), self._config.seed)
         candidates = self._candidates(drawn.places.tolist(), _READ * pairs)
         return make_cases(name, probe, candidates, self._material, self._config.seed, pairs, self._fits, kept)
 
     def _candidates(self, places: Sequence[int], first: int) -> Iterator[Candidate]:
         """The pairs at these places with their texts: of the ``first`` ones, then of more and more at a time, as long
         as any are taken."""
-        graded, start, size = self._graded, 0, first
+        graded, start, size = self.graded, 0, first
         while start < len(places):
             some = places[start : start + size]
             keys = [(graded.query_ids[place], graded.doc_ids[place]) for place in some]
@@ -144,26 +160,34 @@ class DrawnCases:
         return all(shown_pair(member.judge, "", "", shown)[1] is None for member in self.members)
 
     @cached_property
-    def _graded(self) -> GradedPairs:
+    def graded(self) -> GradedPairs:
+        """The pairs that the judge graded."""
         return read_graded(self.grading, self.grading.labeler(self.name), people_of(self.grading))
 
     @cached_property
     def _material(self) -> Material:
-        return read_material(self.grading, self._graded, self.scale, self._config.seed)
+        return read_material(self.grading, self.graded, self.scale, self._config.seed)
 
     @cached_property
     def _setting(self) -> Setting:
-        language, answer = "en", None
-        for member in reversed(self.members):
-            language = getattr(member.judge.parameters, "language", None) or language
-            if (model := member.judge.model) is not None:
-                language = model.prompt.language.split("-")[0].lower()
-                answer = AnswerKeys(model.prompt.answer.reasoning, model.prompt.answer.grade)
-        known = language in SNOWBALL
-        terms = analyzer(language if known else "en", stemming=known, stop_words=known)
-        return Setting(self._config.folder, self._config.grades, language, terms, answer)
+        models = [member.judge.model for member in self.members if member.judge.model is not None]
+        keys = models[0].prompt.answer if models else None
+        answer = None if keys is None else AnswerKeys(keys.reasoning, keys.grade)
+        language = language_of(self.members)
+        return Setting(self._config.folder, self._config.grades, language, terms_of(language), answer)
 
     def _key(self, name: str, probe: Probe) -> dict[str, Any]:
+        return {
+            **self.key,
+            "answers_from": self.scale.answers_from,
+            "probe": self._config.audit.probe(name).component.identity,
+            "parameters": probe.parameters.model_dump(mode="json", exclude={"bound"}),
+            "inputs": {path.name: file_digest(path) for path in probe.inputs},
+        }
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """What drawn pairs depend on: the pool, the judge, and who counts as people."""
         config = self._config
         settings = config.judges[self.name]
         return {
@@ -177,11 +201,7 @@ class DrawnCases:
             "samples": {member.name: [member.settings.samples, member.settings.aggregate] for member in self.members},
             "method": settings.method if isinstance(settings, ConsensusConfig) else None,
             "seed": config.seed,
-            "answers_from": self.scale.answers_from,
             "people": config.audit.people,
-            "probe": config.audit.probe(name).component.identity,
-            "parameters": probe.parameters.model_dump(mode="json", exclude={"bound"}),
-            "inputs": {path.name: file_digest(path) for path in probe.inputs},
         }
 
 
@@ -195,12 +215,13 @@ def _of_first(cases: Sequence[Case], pairs: int) -> list[Case]:
     return [case for case in cases if (case.query_id, case.doc_id) in kept]
 
 
-def _write(path: Path, cases: Sequence[Case], pairs: int) -> dict[str, int]:
+def write_cases(path: Path, cases: Sequence[Case], pairs: int) -> dict[str, int]:
+    """Writes cases of so many pairs; returns both numbers."""
     with output(path) as stream:
         for case in cases:
             stream.write(json.dumps(case.as_json()).encode() + b"\n")
     return {"cases": len(cases), "pairs": pairs}
 
 
-def _read(path: Path) -> list[Case]:
+def read_cases(path: Path) -> list[Case]:
     return [Case.from_json(json.loads(text)) for _, text in read_lines(path)]

@@ -49,7 +49,7 @@ def read_graded(grading: Grading, judge: Labeler, people: Labeler | None) -> Gra
                 by_judge.append(one.relevance)
                 by_people.append(np.nan if other is None else other)
     if not query_ids:
-        raise ConfigError(f"{judge.name} has graded no pair of the pool, so that none can be changed; judge first")
+        raise ConfigError(f"{judge.name} has graded no pair of the pool; judge first: quati-pool judge {judge.name}")
     return GradedPairs(query_ids, doc_ids, np.array(by_judge, dtype=np.float64), np.array(by_people, dtype=np.float64))
 
 

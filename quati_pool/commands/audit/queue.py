@@ -11,7 +11,7 @@ from quati_pool.commands.judge.chosen_judge import ChosenJudge
 from quati_pool.commands.judge.stored_answers import attempts_of
 from quati_pool.judging.base import Judge
 from quati_pool.judging.pair import Pair
-from quati_pool.judging.prompted_model import Answer, Task
+from quati_pool.judging.prompted_model import Answer, PromptedModel, Task
 from quati_pool.labels.base import Graded
 from quati_pool.labels.consensus import aggregate_samples
 from quati_pool.labels.coverage import LabelCoverage
@@ -61,6 +61,11 @@ def shown_pair(judge: Judge, query_id: str, doc_id: str, shown: PairTexts) -> tu
     return judge.model.shown(pair) if judge.model else (pair, None)
 
 
+def repetition_of(stored: int) -> tuple[int, int]:
+    """The repetition of a pair and the number of its sample, both from 1, of a stored sample in phase ``repeat``."""
+    return (stored - 1) // _REPETITION + 1, (stored - 1) % _REPETITION + 1
+
+
 class AuditQueue:
     """The asks of one judge over all probes. ``tasks`` runs in one thread and ``landed`` in another."""
 
@@ -82,6 +87,11 @@ class AuditQueue:
         for ask in self._asks.values():
             if not self._missing(ask):
                 self._count(ask)
+
+    @property
+    def model(self) -> PromptedModel | None:
+        """The language model that is asked; None for a program."""
+        return self._chosen.judge.model
 
     @property
     def total(self) -> int:
@@ -147,7 +157,7 @@ class AuditQueue:
         for label in self.grading.store.current(collection, self.name, chosen.version, query_ids, AUDITING):
             repetition, sample = 0, label.sample
             if label.phase == "repeat":
-                repetition, sample = (label.sample - 1) // _REPETITION + 1, (label.sample - 1) % _REPETITION + 1
+                repetition, sample = repetition_of(label.sample)
             if (label.content_sha, repetition) in self._asks:
                 known = self._known.setdefault((label.content_sha, repetition), {})
                 if known.get(sample, (None, None))[0] is not State.ok:

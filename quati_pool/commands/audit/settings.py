@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from quati_pool.commands.audit.grade_inputs import GradeSettings
 from quati_pool.commands.judge.chosen_judge import JudgeOptions
 from quati_pool.registry import PROBES
 
@@ -11,7 +12,8 @@ from quati_pool.registry import PROBES
 @dataclass(frozen=True)
 class AuditSettings:
     """The probes to run (all if empty), the number of pairs each changes (that of ``pool.yaml`` if None), whether the
-    pairs are drawn again (``redraw``), and how judges are asked; ``budget`` in US dollars is that of the whole run."""
+    pairs are drawn again (``redraw``), and how judges are asked; ``budget`` in US dollars is that of the whole run.
+    ``grades`` says how grades are compared with people's, by the workspace's ``runs`` unless others are given."""
 
     probes: tuple[str, ...] = ()
     pairs: int | None = None
@@ -21,6 +23,8 @@ class AuditSettings:
     concurrency: int | None = None
     rpm: int | None = None
     tpm: int | None = None
+    grades: GradeSettings = field(default_factory=GradeSettings)
+    runs: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:

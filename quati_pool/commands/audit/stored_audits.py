@@ -13,8 +13,10 @@ from quati_pool.project.workspace import Workspace
 
 
 def was_audited(config: PoolConfig, name: str) -> bool:
-    """Whether pairs were drawn for an audit of a judge, perhaps before it, the pool or the probes changed."""
-    return Workspace(config.folder).audit(name, "").parent.is_dir()
+    """Whether pairs were drawn for an audit of a judge, perhaps before it, the pool or the probes changed; anchors
+    alone are no audit."""
+    anchors = Workspace(config.folder).audit(name, "anchors")
+    return any(path.name != anchors.name for path in anchors.parent.glob("*.jsonl.gz"))
 
 
 def stored_audits(
@@ -44,4 +46,6 @@ def audit_digest(report: AuditReport) -> str:
             [one.name, one.probe.parameters.bound, one.probe.expected, [case.as_json() for case in one.cases]]
             for one in report.probes
         ]
+        + [report.bounds.model_dump()]
+        + ([] if report.drift is None else [report.drift.check, report.drift.pairs])
     )

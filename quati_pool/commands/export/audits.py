@@ -19,13 +19,24 @@ from quati_pool.commands.audit.figures import (
 from quati_pool.commands.audit.stored_audits import stored_audits
 from quati_pool.labels.labelers import Grading
 from quati_pool.release.state import ReleasedAudit
-from quati_pool.text.pluralize import listed
+from quati_pool.text.pluralize import counted, listed
 
 
 def released_audits(grading: Grading, names: Collection[str], say: Callable[[str], None]) -> list[ReleasedAudit]:
     """The verdicts on the judges among the labelers ``names`` that were audited; what cannot be read is reported to
     ``say``."""
-    return [ReleasedAudit(report.judge, _verdicts(report)) for report in stored_audits(grading, say, names)]
+    audits = stored_audits(grading, say, names)
+    return [ReleasedAudit(report.judge, _verdicts(report) + _drift(report)) for report in audits]
+
+
+def _drift(report: AuditReport) -> str:
+    """Whether its grades moved, where its anchors were checked."""
+    drift = report.drift
+    if drift is None or not drift.pairs:
+        return ""
+    seen = {"moved": "Its grades have moved", "not moved": "Its grades were not seen to move"}[drift.verdict]
+    figures = f"{drift.up:,} higher, {drift.down:,} lower, p = {drift.test.p:.2g}"
+    return f" {seen} when it was asked about {counted(len(drift.pairs), 'pair', 'pairs')} again later ({figures})."
 
 
 def _verdicts(report: AuditReport) -> str:

@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from quati_pool.commands.export.carried_grades import CarriedGrade, carried_grades, check_similarity
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import clear_partials, file_digest, locked_output, write_file
 from quati_pool.files.problems import quoted
 from quati_pool.files.qrels import write_qrels
+from quati_pool.files.tsv import put_tsv
 from quati_pool.labels.base import Graded
 from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.labelers import Grading, nobody
@@ -21,7 +24,7 @@ from quati_pool.project.events import Listener
 from quati_pool.project.inputs import load_queries
 from quati_pool.project.submissions import withheld
 from quati_pool.project.workspace import Workspace
-from quati_pool.records import Qrels, id_problem
+from quati_pool.records import Qrels, State, id_problem
 from quati_pool.release.checks import BY_ID
 from quati_pool.store.database import Store
 from quati_pool.store.listing import slot_counts
@@ -40,13 +43,18 @@ class ExportedQrels:
     """Why they may not be published yet, in a shared task."""
     open: int = 0
     """As of ``LabelerQrels``."""
+    carried: int = 0
+    """How many grades were carried from near-duplicates."""
+    carried_list: Path | None = None
+    """The list of them; None without ``carry``."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelerQrels:
     """A labeler's grades as qrels: of the pool's pairs, in the pool's order, then of pairs ``outside`` the pool.
     ``pool`` is the file of the pool. ``open`` is, for grades of several people together, how many of their assignments
-    are not done, so that a grade may still change."""
+    are not done, so that a grade may still change. ``carried`` are grades from near-duplicates, among ``qrels`` and
+    counted as graded in ``coverage``."""
 
     labeler: str
     version: str | None
@@ -56,19 +64,29 @@ class LabelerQrels:
     pool: Path
     main: MainLabeler | None
     open: int
+    carried: Sequence[CarriedGrade] = ()
 
 
 def labeler_qrels(
-    config: PoolConfig, labeler: str | None = None, *, allow_missing: bool = False, pool: Path | None = None
+    config: PoolConfig,
+    labeler: str | None = None,
+    *,
+    allow_missing: bool = False,
+    pool: Path | None = None,
+    carry: float | None = None,
 ) -> LabelerQrels:
     """A labeler's grades of the pool's pairs, followed by a label file's grades of other pairs
-    (``grades_outside_pool``); those of the main labeler if ``labeler`` is None.
+    (``grades_outside_pool``); those of the main labeler if ``labeler`` is None. With ``carry``, a similarity, pairs of
+    the pool also get grades of near-duplicates (``carried_grades``).
 
     Raises QuatiPoolError where several labelers could be the main one; while a pair of the pool has no grade yet
     (failed, put off, taken back, never asked about or tied), unless ``allow_missing`` leaves such pairs out; and where
     a pair outside the pool has an unknown query or an invalid doc_id. Pairs that a person could not judge, on which a
-    consensus has no majority, or that people were not given, are always left out.
+    consensus has no majority, or that people were not given, are always left out, but that ``carry`` may fill the last.
+    Raises ConfigError for a similarity at which nothing may be carried.
     """
+    if carry is not None:
+        check_similarity(carry)
     with Store.open(config.labels.url, config.folder) as store:
         grading = Grading(config, store, pool)
         main = None
@@ -78,8 +96,14 @@ def labeler_qrels(
         reader = grading.labeler(labeler)
         coverage = LabelCoverage()
         kept: list[Graded] = []
+        carried: list[CarriedGrade] = []
         for chunk in grading.pairs():
-            for graded in reader.graded(chunk):
+            of_chunk = reader.graded(chunk)
+            if carry is not None:
+                found = carried_grades(chunk, of_chunk, carry)
+                of_chunk = _filled(of_chunk, found)
+                carried += found
+            for graded in of_chunk:
                 coverage.add(graded)
                 if graded.relevance is not None:
                     kept.append(graded)
@@ -94,7 +118,13 @@ def labeler_qrels(
     if outside:
         _refuse_unknown(config, labeler, outside)
     qrels = as_qrels([*kept, *outside])
-    return LabelerQrels(labeler, reader.version, qrels, coverage, len(outside), source, main, still_open)
+    return LabelerQrels(labeler, reader.version, qrels, coverage, len(outside), source, main, still_open, carried)
+
+
+def _filled(graded: Sequence[Graded], carried: Sequence[CarriedGrade]) -> list[Graded]:
+    """``graded`` with the carried grades in place of those that there are not."""
+    by_pair = {(one.query_id, one.doc_id): Graded(one.query_id, one.doc_id, State.ok, one.grade) for one in carried}
+    return [by_pair.get((one.query_id, one.doc_id), one) for one in graded]
 
 
 def export_qrels(
@@ -104,26 +134,40 @@ def export_qrels(
     *,
     allow_missing: bool = False,
     pool: Path | None = None,
+    carry: float | None = None,
     listener: Listener | None = None,
 ) -> ExportedQrels:
     """Writes the qrels of ``labeler_qrels``; if ``path`` is None, to ``qrels/<labeler>.qrels``. Raises the same errors
-    and then writes nothing."""
+    and then writes nothing. With ``carry`` the carried grades are listed in ``<file>.carried.tsv``."""
     config = load_config(config_path)
-    found = labeler_qrels(config, labeler, allow_missing=allow_missing, pool=pool)
+    found = labeler_qrels(config, labeler, allow_missing=allow_missing, pool=pool, carry=carry)
 
     def fill(partial: Path) -> dict[str, int]:
         write_qrels(found.qrels, partial)
         left_out = found.coverage.pairs - (len(found.qrels) - found.outside)
-        return {"pairs": len(found.qrels), "outside_pool": found.outside, "left_out": left_out}
+        counts = {"pairs": len(found.qrels), "outside_pool": found.outside, "left_out": left_out}
+        return counts if carry is None else {**counts, "carried": len(found.carried)}
 
-    key = {"labeler": found.labeler, "version": found.version, "pool": file_digest(found.pool)}
+    key: dict[str, Any] = {"labeler": found.labeler, "version": found.version, "pool": file_digest(found.pool)}
+    if carry is not None:
+        key["carry"] = carry
     path = path or Workspace(config.folder).qrels(found.labeler)
     if not path.name or path.is_dir():
         raise QuatiPoolError(f"{path} is a folder; name a file with -o")
+    carried = path.with_name(f"{path.name}.carried.tsv")
     with locked_output(path, (listener or Listener()).say):
         clear_partials(path)
+        clear_partials(carried)
+        # First, so that qrels with carried grades are never without the list of them.
+        if carry is not None:
+            put_tsv(carried, CarriedGrade._fields, found.carried)
         write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
-    return ExportedQrels(path, found.coverage, found.outside, found.main, withheld(config), found.open)
+        if carry is None:
+            carried.unlink(missing_ok=True)
+    return ExportedQrels(
+        path, found.coverage, found.outside, found.main, withheld(config), found.open, len(found.carried),
+        None if carry is None else carried,
+    )  # fmt: skip
 
 
 def _main(grading: Grading) -> MainLabeler:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, InstanceOf
 
 from quati_pool.audit.base import Probe
+from quati_pool.audit.grade_bounds import GradeBounds
 from quati_pool.errors import ConfigError
 from quati_pool.files.yaml_file import Model, YamlFile
 from quati_pool.registry import PROBES, NamedComponent
@@ -20,15 +21,25 @@ class ProbeConfig(Model):
     parameters: Any
 
 
+class ParaphrasesConfig(Model):
+    """How many queries a judge is asked about with other wordings of its prompt (none if 0), and the user's own
+    wordings, ids or files of prompts."""
+
+    queries: Annotated[int, Field(ge=0)] = 10
+    prompts: list[str] = Field(default_factory=list)
+
+
 class AuditConfig(Model):
     """How many pairs each probe changes, whose grades say which are irrelevant (by default those of all people), from
-    which grade on a passage answers its query (by default from the upper half of the scale on), and the parameters of
-    probes by name."""
+    which grade on a passage answers its query (by default from the upper half of the scale on), the parameters of
+    probes by name, the other wordings of the prompt, and how far grades may differ from people's."""
 
     pairs: Annotated[int, Field(ge=1)] = 100
     people: str | None = None
     answers_from: int | None = None
     probes: dict[str, ProbeConfig] = Field(default_factory=dict)
+    paraphrases: ParaphrasesConfig = Field(default_factory=ParaphrasesConfig)
+    bounds: GradeBounds = Field(default_factory=GradeBounds)
 
     def probe(self, name: str) -> ProbeConfig:
         """A probe as configured, or with its defaults. Raises ConfigError if there is none of this name."""

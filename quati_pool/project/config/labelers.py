@@ -20,9 +20,11 @@ LabelGrade = Annotated[Grade | None, BeforeValidator(lambda value: None if value
 
 
 class JudgeConfig(Model):
-    """A program that grades each pair ``samples`` times; ``aggregate`` turns several grades into one."""
+    """A program that grades each pair ``samples`` times; ``aggregate`` turns several grades into one. ``family`` is
+    that of its model, by which an audit finds systems that are kin to it."""
 
     judge: str
+    family: str | None = None
     component: InstanceOf[NamedComponent]
     samples: Annotated[int, Field(ge=1, le=1000)] = 1
     aggregate: Literal["mean", "median", "mode"] = "mean"

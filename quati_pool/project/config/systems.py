@@ -19,12 +19,14 @@ Depth = Annotated[int, Field(ge=1)]
 class System(Model):
     """The settings that all systems share.
 
-    ``family`` groups related systems for reusability tests; ``pool: false`` keeps a system out of the pool but in the
+    ``family`` groups related systems for reusability tests; ``uses`` names the models that the system is made with, by
+    which an audit finds the judge's kin; ``pool: false`` keeps a system out of the pool but in the
     ledger; ``pool_depth`` overrides the pool's depth; ``priority`` counts from 1 within a family, for ``pool: {by:
     priority}``.
     """
 
     family: str | None = None
+    uses: list[str] = Field(default_factory=list)
     pool: bool = True
     pool_depth: Depth | None = None
     priority: Depth | None = None

@@ -22,7 +22,7 @@ from quati_pool.commands.audit.figures import (
 )
 from quati_pool.commands.audit.plan import AuditPlan
 from quati_pool.registry import PROBES
-from quati_pool.reporting.answers import wording
+from quati_pool.reporting.answers import audit_grades, drift, wording
 from quati_pool.reporting.formats.answers import LINES, PIPE, Answer
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.tables.audit import LEVEL, plan_total, plans_table, problem, ungraded_controls
@@ -32,8 +32,8 @@ from quati_pool.text.pluralize import counted, first_of, listed
 
 # The most lines of sentences.
 _LINES = 15
-# How much sentences say of a danger, from its name alone to all its figures.
-_NAME, _BRIEF, _SEEN, _ALL = range(4)
+# How much sentences say of a danger: what the table does not, its name, up to all its figures.
+_NOTHING, _NAME, _BRIEF, _SEEN, _ALL = range(-1, 4)
 
 
 def answer(reports: Sequence[AuditReport], not_started: Sequence[str] = ()) -> Answer:
@@ -42,21 +42,51 @@ def answer(reports: Sequence[AuditReport], not_started: Sequence[str] = ()) -> A
     if len(reports) > 1:
         return _several(reports, not_started)
     (report,) = reports
-    table, rest = board(report), [*grades_used(report), *_repeated(report), *_ungraded(report), _asked(reports)]
-    rest += [*_not_started(not_started), *_left_out(report), _more(report)]
-    # Two empty lines separate the three parts; the table has a title, a heading and a rule.
-    taken = sum(_height([text]) for text in (*rest, table.note)) + len(table.rows) + 5
-    return Answer(sentences(report, min(_LINES, LINES - taken)), table, "\n".join(rest))
+    rest = [*grades_used(report), *audit_grades.grade_rest(report), *_repeated(report), *_ungraded(report)]
+    rest += _drift(report)
+    rest += [what_was_asked(reports), *_not_started(not_started), *_left_out(report), _more(report)]
+    table = audit_grades.board(report) if report.grade_lines else board(report)
+    said = sentences(report, room(table, rest))
+    for text, shorter in _giving_way(report, table):
+        if height(said) <= room(table, rest):
+            break
+        rest = [shorter if line == text else line for line in rest]
+        table = replace(table, note=shorter) if table.note == text else table
+        said = sentences(report, room(table, rest))
+    return Answer(said, table, "\n".join(filter(None, rest)))
 
 
-def _height(texts: Sequence[str]) -> int:
+def height(texts: Sequence[str]) -> int:
+    """How many lines of a pipe sentences fill, each beginning a new one."""
     return sum(len(wrapped_lines(text, PIPE)) for text in texts)
 
 
+def room(table: Table, rest: Sequence[str]) -> int:
+    """How many lines of sentences fit on the screen next to all rows of the table and the ``rest``."""
+    # Two empty lines separate the three parts; the table has a title, a heading and a rule.
+    return min(_LINES, LINES - height([*rest, table.note]) - len(table.rows) - 5)
+
+
+def _giving_way(report: AuditReport, table: Table) -> Iterator[tuple[str, str]]:
+    """What the fullest cards, of which no row is left out, go without, bit by bit, and what is there instead."""
+    moved = _drift(report) if _alarm(report) else []
+    compared = audit_grades.grade_rest(report)
+    for line in (*_repeated(report), *grades_used(report), *compared[1:]):
+        yield line, ""
+    yield _more(report), "--full prints all."
+    for line in (*_ungraded(report), *moved, *compared[:1]):
+        yield line, ""
+    yield table.note, audit_grades.SHORT_NOTE if report.grade_lines else ""
+
+
 def _more(report: AuditReport) -> str:
+    if report.of_files:
+        return "--full prints all figures."
     unasked = ", and why a probe was not used" if _with(report, "not asked") else ""
     folder = f"audits/{wording.name(report.judge)}/"
-    return f"--full prints all figures and the worst examples{unasked}; the changed texts are in {folder}."
+    apart = report.near_duplicates is not None and report.near_duplicates.found.apart
+    listed = ", near-duplicates for people to look at in near-duplicates.tsv there" if apart else ""
+    return f"--full prints all figures and the worst examples{unasked}; the changed texts are in {folder}{listed}."
 
 
 def _not_started(names: Sequence[str]) -> list[str]:
@@ -73,11 +103,26 @@ def sentences(report: AuditReport, room: int = _LINES) -> list[str]:
         (_BRIEF, _BRIEF),
         (_BRIEF, _NAME),
         (_NAME, _NAME),
+        *(((_NAME, _NOTHING), (_NOTHING, _NOTHING)) if report.grade_lines else ()),
     ):
-        said = [*verdict(report, first), *_others(report, others)]
-        if _height(said) <= room:
+        said = [*verdict(report, first), *_others(report, others)] if report.probes else []
+        if report.grades is not None:
+            said = [audit_grades.headline(report), *said]
+        said += audit_grades.grade_sentences(report, max(others, min(first, _NAME)))
+        said = [*_alarm(report), *said]
+        if height(said) <= room:
             break
     return said
+
+
+def _alarm(report: AuditReport) -> list[str]:
+    if report.drift is None or not report.drift.alarms:
+        return []
+    return [drift.card_alarm(report.judge, report.drift)]
+
+
+def _drift(report: AuditReport) -> list[str]:
+    return [] if report.drift is None else [drift.card_line(report.drift)]
 
 
 def verdict(report: AuditReport, detail: int = _ALL) -> list[str]:
@@ -89,15 +134,17 @@ def verdict(report: AuditReport, detail: int = _ALL) -> list[str]:
     if fooled:
         dangers = listed([_danger(one, min(detail, _SEEN)) for one in fooled])
         advice = "; ".join(f"do not {one.probe.advice}" for one in fooled)
+        if detail == _NOTHING:
+            number = counted(len(fooled), "danger", "dangers")
+            return [f"{name} is fooled by {number}; --full says what not to do with its grades for that."]
         return [f"{name} is fooled by {dangers}.", f"So {advice}."]
     if undecided:
         return [f"Nothing is shown to fool {name} yet, but {_of_all(len(undecided), len(undecided) + len(cleared))}."]
     if cleared:
         of_what = f"{cleared[0].probe.danger}, the one danger" if len(cleared) == 1 else _all_dangers(len(cleared))
-        return [
-            f"{name} is cleared of {of_what} it was tested for: {_within(cleared)}.",
-            "Whether its grades are right is another question: quati-pool agree compares them with people's.",
-        ]
+        said = [f"{name} is cleared of {of_what} it was tested for: {_within(cleared)}."]
+        right = "Whether its grades are right is another question: quati-pool agree compares them with people's."
+        return said if report.grades is not None else [*said, right]
     return [f"Nothing is known of {name} yet: no changed pair has a grade."]
 
 
@@ -131,7 +178,7 @@ def _danger(one: AuditedProbe, detail: int) -> str:
     """A danger that fooled the judge, with its figures in brackets."""
     found = _found(one)
     variants = fooling_variants(found)
-    if detail == _NAME:
+    if detail <= _NAME:
         return one.probe.danger
     shown = _of_variants(one, variants, detail) if variants else _of_all_pairs(one, detail)
     return f"{one.probe.danger} ({shown})"
@@ -184,6 +231,10 @@ def _level(result: ProbeFindings | VariantResult, bound: float) -> str:
 
 def _others(report: AuditReport, detail: int) -> Iterator[str]:
     cleared, undecided = _with(report, "cleared"), _with(report, "undecided")
+    if detail == _NOTHING:
+        if undecided or any(line.position == "undecided" for line in report.grade_lines):
+            yield "Where a verdict is undecided, do not rely on its grades."
+        return
     if undecided:
         yield _undecided(undecided, detail)
     if cleared and (undecided or _with(report, "fooled")):
@@ -270,9 +321,13 @@ def _controls_share(one: AuditedProbe) -> str:
 
 
 def _left_out(report: AuditReport) -> list[str]:
+    if report.of_files:
+        return ["No probe was run: a file cannot be asked about changed passages."]
     here = {one.name for one in report.probes}
     left_out = [name for name in PROBES.names() if name not in here]
-    return [f"Probes left out: {', '.join(left_out)}; without --probe all are run."] if left_out else []
+    if not left_out:
+        return []
+    return [f"Probes left out: {', '.join(left_out)}; without --probe all are run, and its grades compared."]
 
 
 def grades_used(report: AuditReport) -> list[str]:
@@ -286,6 +341,10 @@ def grades_used(report: AuditReport) -> list[str]:
     if by_people == number:
         return [f"People's grades chose the {pairs}."]
     judge, later = wording.name(report.judge), "once people have graded more, --redraw draws by their grades"
+    if report.grade_lines and not by_people:
+        return [f"Its own grades, not people's, chose the {pairs} (see --redraw)."]
+    if report.grade_lines:
+        return [f"People's grades chose {by_people:,} of the {number:,} {pairs} (see --redraw)."]
     if not by_people:
         return [f"{judge}'s own grades chose the {pairs}, as people graded none of them; {later}."]
     return [f"People's grades chose {by_people:,} of the {number:,} {pairs}, {judge}'s own the others; {later}."]
@@ -298,6 +357,8 @@ def _repeated(report: AuditReport) -> list[str]:
         return []
     kappa = "undefined" if report.kappa is None else f"{report.kappa:.2f}"
     pairs = counted(one.pairs, "pair", "pairs")
+    if report.grade_lines:
+        return [f"Asked again about {pairs}, it has a κ of {kappa} with itself (first repetition)."]
     return [
         f"Asked again about {pairs}, it gave another grade in {share(one.findings.fooled)} of "
         f"{counted(one.findings.fooled.n, 'answer', 'answers')}; its κ with itself (first repetition) is {kappa}."
@@ -316,11 +377,15 @@ def _ungraded(report: AuditReport) -> list[str]:
     ]  # fmt: skip
     if not missing:
         return []
+    if report.grade_lines:
+        return [f"Without a grade: {listed(missing)}; the same command asks again."]
     verb = "is" if changed + controls == 1 else "are"
     return [f"Without a grade, and not counted, {verb} {listed(missing)}; the same command asks about them again."]
 
 
-def _asked(reports: Sequence[AuditReport]) -> str:
+def what_was_asked(reports: Sequence[AuditReport]) -> str:
+    if all(report.of_files for report in reports):
+        return "Nothing was asked: label files were read."
     asked = sum(report.asked for report in reports)
     if not asked:
         left = sum(report.left for report in reports)
@@ -361,9 +426,12 @@ def _several(reports: Sequence[AuditReport], not_started: Sequence[str]) -> Answ
     said = [_brief(report) for report in reports]
     fooled = {one.name: one for report in reports for one in _with(report, "fooled")}
     advice = [f"Where {one.probe.danger} fools a judge, do not {one.probe.advice}." for one in fooled.values()]
-    rest = [_asked(reports), *_not_started(not_started)]
-    rest.append("The card of one, with intervals: quati-pool audit JUDGE. --full prints all figures.")
-    if _height([*said, *advice]) > _LINES:
+    rest = [what_was_asked(reports), *_not_started(not_started)]
+    of_files = all(report.of_files for report in reports)
+    one = "the same with one --labels" if of_files else "quati-pool audit JUDGE"
+    rest.append(f"The card of one, with intervals: {one}. --full prints all figures.")
+    rest += [f"{wording.name(one.judge)} was not compared: {one.no_grades}." for one in reports if one.no_grades]
+    if height([*said, *advice]) > _LINES:
         advice, rest = [], [*rest, "What not to do with the grades of each is there too."]
     names = list(dict.fromkeys(one.name for report in reports for one in report.probes))
     columns = [Column("Danger"), *(Column(report.judge) for report in reports)]
@@ -372,11 +440,17 @@ def _several(reports: Sequence[AuditReport], not_started: Sequence[str]) -> Answ
         ones = [next((one for one in report.probes if one.name == name), None) for report in reports]
         dangers = [one.probe.danger for one in ones if one is not None]
         rows.append([dangers[0], *(_cell(one) for one in ones)])
-    note = (
+    of_probes = (
         "In brackets: the share of changed pairs whose grade moved as it must not. The verdict is on its excess over "
         "the controls, of all pairs or of one way of changing them."
     )
-    return Answer([*said, *advice], Table("What fools which judge", columns, rows, note), "\n".join(rest))
+    compared = [{line.danger: line for line in report.grade_lines} for report in reports]
+    dangers = list(dict.fromkeys(danger for lines in compared for danger in lines))
+    rows += [[danger, *(audit_grades.cell(lines.get(danger)) for lines in compared)] for danger in dangers]
+    of_grades = "Beyond or within: how far grades, or what follows from them, are from people's; in brackets: how far."
+    note = " ".join([of_probes] * bool(names) + [of_grades] * bool(dangers))
+    title = "What fools which judge" if names else "How judges' grades differ from people's"
+    return Answer([*said, *advice], Table(title, columns, rows, note), "\n".join(rest))
 
 
 def _cell(one: AuditedProbe | None) -> str | None:
@@ -389,6 +463,14 @@ def _cell(one: AuditedProbe | None) -> str | None:
 
 def _brief(report: AuditReport) -> str:
     """The verdict on one of several judges."""
+    if report.grades is not None:
+        said = audit_grades.headline(report).removesuffix(".")
+        fools = [one.probe.danger for one in _with(report, "fooled")]
+        said += f"; fooled by {listed(fools)}" if fools else ""
+        beyond = audit_grades.with_position(report, "beyond")
+        return f"{said}; also beyond their bounds: {', '.join(beyond)}." if beyond else f"{said}."
+    if not report.probes:
+        return f"{wording.name(report.judge)}: nothing is known of its grades."
     fooled, undecided = _with(report, "fooled"), _with(report, "undecided")
     name = wording.name(report.judge)
     if fooled:
@@ -424,9 +506,9 @@ def plan_answer(plans: Sequence[AuditPlan]) -> Answer:
         table = Table(table.title, [Column("What"), Column("Estimate")], facts)
     else:
         table = replace(table, note="")
-    return Answer(
-        said, table, f"{rest}\n--full shows how many pairs each probe changes, and why a probe cannot be used.".lstrip()
-    )
+    if any(audited.values()):
+        rest = f"{rest}\n--full shows how many pairs each probe changes, and why a probe cannot be used.".lstrip()
+    return Answer(said, table, rest)
 
 
 def _forecast(plan: AuditPlan) -> str:

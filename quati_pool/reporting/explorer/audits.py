@@ -12,6 +12,7 @@ from quati_pool.commands.audit.audit import AuditReport
 from quati_pool.commands.report import State
 from quati_pool.pooling.pool import Pool
 from quati_pool.reporting.answers import audit as answers
+from quati_pool.reporting.answers.drift import card_line
 from quati_pool.reporting.formats.tables import Table
 from quati_pool.reporting.tables import audit as tables
 
@@ -27,7 +28,12 @@ def audits(state: State, texts: bool) -> list[dict[str, Any] | None]:
 def _audit(report: AuditReport, pool: Pool, texts: bool) -> dict[str, Any]:
     answer = answers.answer([report])
     assert answer.table is not None
-    return {"said": [*answer.sentences], "table": _table(answer.table), "worst": [*_worst(report, pool, texts)]}
+    drift = [] if report.drift is None else [card_line(report.drift)]
+    return {
+        "said": [*answers.sentences(report), *drift],
+        "table": _table(answer.table),
+        "worst": [*_worst(report, pool, texts)],
+    }
 
 
 def _table(table: Table) -> dict[str, Any]:

@@ -8,6 +8,9 @@ from typing import Any
 from quati_pool.audit.outcomes import VariantResult, no_findings
 from quati_pool.commands.audit.audit import Asked, AuditedProbe, AuditReport
 from quati_pool.commands.audit.plan import AuditPlan
+from quati_pool.reporting.json_data.audit_grades import grades_data, paraphrases_data
+from quati_pool.reporting.json_data.drift import drift_data
+from quati_pool.reporting.json_data.near_duplicates import duplicates_data
 from quati_pool.reporting.json_data.serializer import Undefined, known, pick, serialize
 from quati_pool.reporting.tables import audit as tables
 from quati_pool.stats.shares import Share
@@ -25,13 +28,29 @@ def as_data(reports: Sequence[AuditReport], not_started: Sequence[str] = ()) -> 
 def _report(report: AuditReport) -> dict[str, Any]:
     unknown = report.unknown_costs
     return {
-        **pick(report, "judge grader lowest=scale.lowest answers_from=scale.answers_from pairs"),
+        **pick(report, "judge grader"),
+        **_scale(report),
+        "pairs": report.pairs,
         "probes": [_probe(one) for one in report.probes],
         "repeat": _repeat(report),
+        **grades_data(report),
+        "paraphrases": paraphrases_data(report),
+        "near_duplicates": duplicates_data(report),
+        "drift": Undefined(_no_drift(report)) if report.drift is None else drift_data(report.drift),
         **pick(report, "asked left"),
         "cost": Undefined(f"the cost of {unknown} attempts is unknown") if unknown else report.cost,
         "runs": [_run(run) for run in report.runs],
     }
+
+
+def _no_drift(report: AuditReport) -> str | None:
+    return "label files cannot be asked again" if report.of_files else report.no_drift
+
+
+def _scale(report: AuditReport) -> dict[str, Any]:
+    if report.scale is None:
+        return dict.fromkeys(("lowest", "answers_from"), Undefined("no probe is run on label files"))
+    return pick(report.scale, "lowest answers_from")
 
 
 def _run(run: Asked) -> dict[str, Any]:

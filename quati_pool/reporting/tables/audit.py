@@ -6,21 +6,19 @@ cell, in every format.
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from quati_pool.annotation.unicode_display import visible
 from quati_pool.audit.base import PairTexts
 from quati_pool.audit.cases import Case
 from quati_pool.commands.audit.audit import AuditedProbe, AuditReport
 from quati_pool.commands.audit.plan import AuditPlan
 from quati_pool.commands.components import ProbeListing
 from quati_pool.reporting.formats.tables import Cell, Column, Table
-from quati_pool.reporting.tables import components
+from quati_pool.reporting.tables import audit_grades, components, drift, near_duplicates
+from quati_pool.reporting.tables.shown_texts import marks, shown, texts_table
 from quati_pool.stats.shares import Difference, Share
 from quati_pool.text.pluralize import listed
 
@@ -33,8 +31,13 @@ def tables(reports: Sequence[AuditReport], width: int | None = None) -> list[Tab
     at most ``width`` characters, or all in one table if None."""
     found = []
     for report in reports:
-        found += [probes_table(report), variants_table(report)]
-        found += [examples_table(report)] if width is None else example_tables(report, width)
+        found += [probes_table(report), *audit_grades.tables(report), *near_duplicates.tables(report)]
+        found.append(variants_table(report))
+        found += [] if report.drift is None else drift.tables(report.judge, report.drift)
+        if width is None:
+            found += [examples_table(report), near_duplicates.examples_table(report)]
+        else:
+            found += [*example_tables(report, width), *near_duplicates.example_tables(report, width)]
     return [table for table in found if table.rows]
 
 
@@ -155,24 +158,13 @@ def examples_table(report: AuditReport) -> Table:
         for one, place, case in found
     ]  # fmt: skip
     title = f"Examples that fooled {report.judge} most"
-    return Table(title, columns, rows, _marks(rows), latex_note="The texts are in the tables of other formats.")
-
-
-def _marks(rows: Sequence[Sequence[Cell]]) -> str:
-    """The note on marks, if there are any."""
-    marked = any(isinstance(cell, str) and "⟨U+" in cell for row in rows for cell in row)
-    return "Characters that are hidden or act on a terminal are shown as ⟨U+…⟩." if marked else ""
+    return Table(title, columns, rows, marks(rows), latex_note="The texts are in the tables of other formats.")
 
 
 def example_tables(report: AuditReport, width: int) -> list[Table]:
     """A table for each of the worst examples, with its texts in full in lines of at most ``width`` characters."""
     found = []
     for one, place, case in worst(report):
-        rows: list[list[Cell]] = []
-        for name, text in _texts(case, narratives=True).items():
-            if text is not None:
-                lines = [piece for line in text.split("\n") for piece in textwrap.wrap(line, width) or [""]]
-                rows += [["" if number else name, line] for number, line in enumerate(lines)]
         people = "none" if case.people is None else case.people
         control = grade_of_control(one, place)
         grades = [f"{case.before} before", f"{grade_after(one, place)} after"]
@@ -181,7 +173,7 @@ def example_tables(report: AuditReport, width: int) -> list[Table]:
             f"{one.probe.danger}, {case.variant}: query {shown(case.query_id)}, passage {shown(case.doc_id)}; "
             f"{report.judge} graded {listed(grades)}; people's grade: {people}"
         )
-        found.append(Table(title, [Column("What"), Column("Text", prose=True)], rows, _marks(rows)))
+        found.append(texts_table(title, _texts(case, narratives=True), width))
     return found
 
 
@@ -230,11 +222,6 @@ def _texts(case: Case | None, *, narratives: bool) -> dict[str, str | None]:
 def _part(texts: PairTexts, part: str) -> str | None:
     text = getattr(texts, part)
     return None if text is None else shown(text) or "(empty)"
-
-
-def shown(text: str) -> str:
-    """``text`` with marks in place of characters that are hidden, change its direction or act on a terminal."""
-    return re.sub("\r\n", "\n", "".join(part.shown for part in visible(text)))
 
 
 def plans_table(plans: Sequence[AuditPlan]) -> Table:
@@ -296,7 +283,7 @@ def plan_tables(plans: Sequence[AuditPlan]) -> list[Table]:
         for name, probes in audited.items()
         for one in probes
     ]
-    return [plans_table(plans), Table("Probes", columns, rows)]
+    return [plans_table(plans), *([Table("Probes", columns, rows)] if rows else [])]
 
 
 def probes(found: Sequence[ProbeListing]) -> list[Table]:

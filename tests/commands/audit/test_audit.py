@@ -23,6 +23,7 @@ import pytest
 from quati_pool.audit.cases import Case
 from quati_pool.audit.outcomes import Scale
 from quati_pool.commands.audit.audit import AuditedProbe, AuditReport, audit, stored_audit
+from quati_pool.commands.audit.grade_inputs import GradeSettings
 from quati_pool.commands.audit.plan import plan
 from quati_pool.commands.audit.settings import AuditSettings
 from quati_pool.commands.judge.chosen_judge import JudgeOptions
@@ -43,7 +44,7 @@ from tests.patience import PATIENCE
 from tests.plugin_package import write_dist_info
 
 JUDGES = {"fake": {"model": "fake-1", "prompt": "quati-pt"}}
-SMALL = {"pairs": 6, "probes": {"length": {"words": 60}}}
+SMALL = {"pairs": 6, "probes": {"length": {"words": 60}}, "paraphrases": {"queries": 0}}
 POOL = pairs(8, 6)
 ROOT = Path(__file__).parents[3]
 CONCURRENCY = 4
@@ -99,7 +100,7 @@ def tree(folder: Path) -> dict[str, tuple[int, int]]:
     return {
         str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.stat().st_size)
         for path in sorted(folder.rglob("*"))
-        if not path.name.endswith(("-wal", "-shm", "hashes.json")) and path.name != "cache"
+        if not path.name.endswith(("-wal", "-shm", "hashes.json", "hashes.lock", "cache", "locks"))
     }
 
 
@@ -601,7 +602,7 @@ def test_a_consensus_whose_budget_ends_says_what_is_left_of_all_its_members(
         ("gold", "gold is a label file, which cannot be asked about changed passages; audit a judge"),
         ("mixed", "gold is a label file, which cannot be asked about changed passages; audit a judge"),
         ("replayed", "replayed looks at ids, not at texts, so that changed passages tell nothing about it; audit the"),
-        ("lexical", "lexical has graded no pair of the pool, so that none can be changed; judge first"),
+        ("lexical", "lexical has graded no pair of the pool; judge first: quati-pool judge lexical"),
         ("lexcial", "there is no judge 'lexcial'; did you mean 'lexical'?"),
     ],
 )
@@ -674,6 +675,28 @@ def test_kept_pairs_stay_when_people_grade_more_and_change_on_request(server: Se
         [], "no pair of the pool can be changed so",
     )  # fmt: skip
     assert cases(run(config)) == cases(redrawn)
+
+
+def test_grades_are_compared_with_those_of_all_people_by_majority(server: ServerProcess, tmp_path: Path) -> None:
+    config = graded(tmp_path)
+    alone = run(config)
+    assert (alone.grades, alone.no_grades) == (None, "no person has graded anything yet")
+    grades = [index % 2 for index in range(len(POOL))]
+    people_say(config, "ana", grades)
+    people_say(config, "bia", grades)
+    people_say(config, "caio", [0] * len(POOL))
+    report = run(config)
+    assert report.grades is not None
+    assert report.grades.people == "people"
+    assert {one.grade: one.n for one in report.grades.overrating.by_grade} == Counter(grades)
+    kept = stored(config)
+    assert kept is not None
+    assert kept.grade_lines == report.grade_lines
+    caio = run(config, grades=GradeSettings(people="caio")).grades
+    assert caio is not None
+    assert [one.grade for one in caio.overrating.by_grade] == [0]
+    some = run(config, probes=("length",))
+    assert (some.grades, some.no_grades, some.grade_lines) == (None, None, [])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
+from quati_pool.commands.audit.anchors import fix_anchors
 from quati_pool.commands.audit.audit import audit
+from quati_pool.commands.audit.drift import check_drift
 from quati_pool.commands.audit.settings import AuditSettings
 from quati_pool.commands.evaluate import Settings
 from quati_pool.commands.judge.chosen_judge import JudgeOptions
@@ -126,9 +128,15 @@ def read(config: Path) -> dict[str, Any]:
 
 
 def audited(config: Path) -> None:
-    """Asks both judges about more than a hundred texts, of which some get no grade."""
+    """Asks both judges about more than a hundred texts, of which some get no grade, and one of them about its anchors
+    twice."""
     reports = audit(config, ["one", "both"], Listener(), AuditSettings(reask=0))
     assert sum(report.asked for report in reports) > 100
+    assert reports[0].wordings is not None
+    fix_anchors(config, ["one"], 20, Listener())
+    for _ in range(2):
+        (check,) = check_drift(config, ["one"], Listener(), JudgeOptions(reask=0), 0)
+        assert check.run.asked == 20
     with Store.open(load_config(config).labels.url, config.parent) as store, store.reading() as connection:
         used = total(connection.execute(attempts_of("small", "one", None, AUDITING)).partitions())
     assert used.attempts > used.states[State.ok] > 30

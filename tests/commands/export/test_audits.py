@@ -46,10 +46,9 @@ def test_the_card_says_what_each_audited_judge_failed_and_passed(finished_demo: 
     assert "Audits of judges" not in card(config, "sample-gold")
 
 
-def test_variants_that_fool_a_judge_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variants_that_fool_a_judge_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     shuffled, last = way("shuffled words", 26, 26, (0.87, 1.0)), way("query last", 9, 25, (0.2, 0.5), 1)
     made = report(
-        tmp_path,
         probed("missing", "fooled", 26, ends=(0.18, 0.37), fooled_by=[shuffled]),
         probed("stuffing", "fooled", 9, control=0, excess=(0.03, 0.17), fooled_by=[last]),
         probed("question", "undecided", 12, ends=(0.05, 0.104)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,11 +23,8 @@ Make = Callable[..., AuditReport]
 
 
 @pytest.fixture
-def report(tmp_path: Path) -> Make:
-    def make(*probes: AuditedProbe, **changes: Any) -> AuditReport:
-        return audit_reports.report(tmp_path / changes.get("judge", "gpt"), *probes, **changes)
-
-    return make
+def report() -> Make:
+    return audit_reports.report
 
 
 def rest(made: AuditReport) -> list[str]:
@@ -263,7 +259,7 @@ def test_what_was_asked_and_what_has_no_grade(report: Make) -> None:
 
 def test_probes_that_were_left_out_are_named(report: Make) -> None:
     others = [name for name in PROBES.names() if name not in ("stuffing", "repeat")]
-    assert f"Probes left out: {', '.join(others)}; without --probe all are run." in rest(
+    assert f"Probes left out: {', '.join(others)}; without --probe all are run, and its grades compared." in rest(
         report(STUFFED, probed("repeat"))
     )
     assert not any("left out" in line for line in rest(report(*map(probed, PROBES.names()))))

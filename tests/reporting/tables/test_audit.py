@@ -7,7 +7,6 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -44,16 +43,16 @@ def case(
     return Case(**{**usual, **others}, original=original, changed=changed or PairTexts(query, "changed"), control=None)  # type: ignore[arg-type]
 
 
-def worst(folder: Path, *cases: Case) -> AuditReport:
-    return report(folder, probed("stuffing", "fooled", 34, worst=cases))
+def worst(*cases: Case) -> AuditReport:
+    return report(probed("stuffing", "fooled", 34, worst=cases))
 
 
 def by_heading(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def test_all_figures_of_a_probe(tmp_path: Path) -> None:
-    made = report(tmp_path, STUFFED, unasked("language", "no translations"))
+def test_all_figures_of_a_probe() -> None:
+    made = report(STUFFED, unasked("language", "no translations"))
     first, second = by_heading(to_csv(probes_table(made)))
     assert first == {
         "Danger": "keyword stuffing", "Probe": "stuffing", "Verdict": "fooled", "n": "100", "Fooled %": "34.0",
@@ -68,10 +67,10 @@ def test_all_figures_of_a_probe(tmp_path: Path) -> None:
     assert (second["Verdict"], second["Fooled %"], second["Not asked because"]) == ("not asked", "", "no translations")
 
 
-def test_variants(tmp_path: Path) -> None:
+def test_variants() -> None:
     found = [way("query first", 20, 20, (0.8, 1.0), 1), way("query last", 0, 0, (0.0, 1.0))]
     stuffed = probed("stuffing", "fooled", 20, control=1, variants=found, fooled_by=found[:1])
-    made = report(tmp_path, stuffed, unasked("language", "no translations"))
+    made = report(stuffed, unasked("language", "no translations"))
     first, second = by_heading(to_csv(variants_table(made)))
     assert (first["Excess %"], first["Its interval low"], first["Fools it"]) == ("95.0", "80.0", "yes")
     assert (second["Excess %"], second["Fools it"]) == ("", "")
@@ -84,9 +83,9 @@ def test_variants(tmp_path: Path) -> None:
     assert (second["Variant"], second["n"], second["Fooled %"]) == ("query last", "0", "")
 
 
-def test_an_example_has_all_texts_in_lines(tmp_path: Path) -> None:
+def test_an_example_has_all_texts_in_lines() -> None:
     text = "word " * 40 + "\n\n" + 150 * "x"
-    made = worst(tmp_path, case(text=text, changed=PairTexts("", text + "\nwhere is it")))
+    made = worst(case(text=text, changed=PairTexts("", text + "\nwhere is it")))
     (table,) = example_tables(made, 60)
     assert table.title == (
         "keyword stuffing, query first: query q1, passage d1; gpt graded 0 before and 3 after; people's grade: 1"
@@ -104,27 +103,27 @@ def test_an_example_has_all_texts_in_lines(tmp_path: Path) -> None:
     assert table.note == ""
 
 
-def test_the_control_is_shown_with_its_grade(tmp_path: Path) -> None:
+def test_the_control_is_shown_with_its_grade() -> None:
     controlled = replace(case(), control=PairTexts("where is it", "as much changed"))
-    made = report(tmp_path, probed("stuffing", "fooled", 34, control=3, worst=[controlled]))
+    made = report(probed("stuffing", "fooled", 34, control=3, worst=[controlled]))
     (table,) = example_tables(made, 60)
     assert "; gpt graded 0 before, 3 after and 3 in the control; " in table.title
     assert table.rows[-1] == ["Control passage", "as much changed"]
     (row,) = by_heading(to_csv(examples_table(made)))
     assert (row["Grade of control"], row["Control passage"], row["Control query"]) == ("3", "as much changed", "")
     again = replace(controlled, control=controlled.original)
-    (table,) = example_tables(report(tmp_path, probed("length", "fooled", 34, control=3, worst=[again])), 60)
+    (table,) = example_tables(report(probed("length", "fooled", 34, control=3, worst=[again])), 60)
     assert table.rows[-1] == ["Control passage", "(the pair as it is)"]
 
 
-def test_examples_in_one_table_for_files(tmp_path: Path) -> None:
+def test_examples_in_one_table_for_files() -> None:
     narrated = PairTexts("where is it", "changed", "in town")
-    made = worst(tmp_path, case(text="one\r\ntwo"), case(changed=narrated, people=None))
+    made = worst(case(text="one\r\ntwo"), case(changed=narrated, people=None))
     first, second = by_heading(to_csv(examples_table(made)))
     assert (first["Passage"], first["Changed passage"], first["Changed query"]) == ("one\ntwo", "changed", "")
     assert (first["Grade before"], first["Grade after"], first["Grade by people"]) == ("0", "3", "1")
     assert (second["Narrative"], second["Changed narrative"], second["Grade by people"]) == ("", "in town", "")
-    assert "Narrative" not in by_heading(to_csv(examples_table(worst(tmp_path, case()))))[0]
+    assert "Narrative" not in by_heading(to_csv(examples_table(worst(case()))))[0]
 
 
 def printed(made: AuditReport, how: str) -> str:
@@ -136,8 +135,8 @@ def printed(made: AuditReport, how: str) -> str:
 
 @pytest.mark.parametrize("how", FORMATS)
 @pytest.mark.parametrize("text", ACTING)
-def test_hostile_texts_cannot_act(tmp_path: Path, text: str, how: str) -> None:
-    out = printed(worst(tmp_path, case(text, text, PairTexts(text + text, text + "\n" + text))), how)
+def test_hostile_texts_cannot_act(text: str, how: str) -> None:
+    out = printed(worst(case(text, text, PairTexts(text + text, text + "\n" + text))), how)
     assert not HIDDEN.search(out)
     out.encode()
     if how == "markdown":
@@ -150,15 +149,15 @@ def test_hostile_texts_cannot_act(tmp_path: Path, text: str, how: str) -> None:
         assert row["Changed query"] == shown(text + text)
 
 
-def test_hidden_characters_are_shown_and_the_note_says_so(tmp_path: Path) -> None:
+def test_hidden_characters_are_shown_and_the_note_says_so() -> None:
     assert shown("a\u200bb\x1b[0m\u202e\r\nc") == "a⟨U+200B⟩b⟨U+001B⟩[0m⟨U+202E⟩\nc"
-    made = worst(tmp_path, case(text="a\u200bb"))
+    made = worst(case(text="a\u200bb"))
     for table in (examples_table(made), *example_tables(made, 100)):
         assert table.note == "Characters that are hidden or act on a terminal are shown as ⟨U+…⟩."
 
 
-def test_a_judge_that_nothing_fooled_has_no_table_of_examples(tmp_path: Path) -> None:
-    titles: Sequence[str] = [table.title for table in tables([report(tmp_path, probed("repeat"))])]
+def test_a_judge_that_nothing_fooled_has_no_table_of_examples() -> None:
+    titles: Sequence[str] = [table.title for table in tables([report(probed("repeat"))])]
     assert titles == ["Dangers that gpt was tested for", "Ways of changing pairs that gpt was asked about"]
 
 

@@ -17,7 +17,7 @@
       cell: (row) => words.visible(row[place]),
     })), [table]);
     return html`
-      <${explorer.Table} caption=${table.title} noun="probe" columns=${columns} rows=${table.rows} />
+      <${explorer.Table} caption=${table.title} noun="danger" columns=${columns} rows=${table.rows} />
       ${table.note && html`<p class="note">${words.visible(table.note)}</p>`}
     `;
   };
