@@ -136,6 +136,15 @@ def coefficients(
     return {name: COEFFICIENTS[name](prepared) for name in names}
 
 
+def cohen_kappa(grades: Sequence[int], one: npt.ArrayLike, other: npt.ArrayLike) -> float | None:
+    """Cohen's κ of two sequences of grades of the same units, both of shape (n,); ``grades`` is the scale, ascending.
+    None if it is undefined."""
+    table = np.zeros((len(grades), len(grades)), dtype=np.int64)
+    np.add.at(table, (np.searchsorted(grades, one), np.searchsorted(grades, other)), 1)
+    value = float(coefficients(table, grades, ["kappa"])["kappa"])
+    return None if np.isnan(value) else value
+
+
 def why_undefined(table: Int, grades: Sequence[str], a: str, b: str) -> str:
     """Why a coefficient is NaN for ``table``, shape (grades, grades).
 

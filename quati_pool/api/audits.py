@@ -223,7 +223,7 @@ class AuditPlan(Result):
         return frame(([getattr(plan, name) for name in columns] for plan in self.result), columns)
 
     def _views(self) -> Views:
-        from quati_pool.reporting.answers.audit import plan_answer
+        from quati_pool.reporting.answers.audit_plan import plan_answer
         from quati_pool.reporting.json_data.audit import plan_data
         from quati_pool.reporting.tables.audit import plan_tables
 

@@ -364,7 +364,7 @@ def _plan(config: Path, judges: list[str], settings: AuditSettings, output_forma
 
 
 def _show_plans(plans: Sequence[AuditPlan], output_format: Format, full: bool) -> None:
-    from quati_pool.reporting.answers.audit import plan_answer
+    from quati_pool.reporting.answers.audit_plan import plan_answer
     from quati_pool.reporting.json_data.audit import plan_data
     from quati_pool.reporting.tables.audit import plan_tables
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from quati_pool.agreement.coefficients import COEFFICIENTS, coefficients, why_undefined
+from quati_pool.agreement.coefficients import COEFFICIENTS, coefficients, cohen_kappa, why_undefined
 from tests.agreement.rated import HA1_HA2, HA1_LLM, HA3_LLM, grade_tables, rows_of
 
 SCALE = (0, 1, 2, 3)
@@ -158,3 +158,10 @@ def test_agreement_and_difference_of_constant_labelers_stay_defined() -> None:
 
 def test_only_the_named_coefficients_are_computed() -> None:
     assert list(coefficients(np.array(HA1_HA2), SCALE, ["kendall", "kappa"])) == ["kendall", "kappa"]
+
+
+def test_kappa_of_two_sequences_of_grades_is_that_of_scikit_learn() -> None:
+    one, other = [0, 1, 1, 3, 3, 0], [0, 1, 3, 3, 0, 0]
+    assert cohen_kappa((0, 1, 2, 3), one, other) == pytest.approx(cohen_kappa_score(one, other))
+    assert cohen_kappa((0, 1), [1, 1], [1, 1]) is None
+    assert cohen_kappa((0, 1), [], []) is None

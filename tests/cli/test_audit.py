@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from quati_pool.commands.audit import audit as command
-from quati_pool.commands.audit.audit import Asked, AuditReport
+from quati_pool.commands.audit.asking import Asked
+from quati_pool.commands.audit.audit import AuditReport
 from quati_pool.errors import QuatiPoolError
 from quati_pool.registry import PROBES
 from quati_pool.reporting.formats.answers import LINES, PIPE

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from quati_pool.commands.audit import audit as command
-from quati_pool.commands.audit.audit import Asked
+from quati_pool.commands.audit.asking import Asked
 from quati_pool.reporting.formats.answers import LINES, PIPE
 from quati_pool.text.display_width import columns
 from tests.cli.conftest import Cli

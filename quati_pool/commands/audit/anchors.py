@@ -15,9 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from quati_pool.agreement.coefficients import coefficients
+from quati_pool.agreement.coefficients import cohen_kappa
 from quati_pool.audit.base import PairTexts
 from quati_pool.audit.drift import Anchor, AnchorGrades, Drift, Unfinished, draw_order, servers
 from quati_pool.commands.audit.drawn_cases import Member, members
@@ -212,9 +210,9 @@ class Answers:
             found,
             unfinished=Unfinished(begun[last], stored[last], total) if stored[last] < total else None,
             noise=self._noise([one for one, each in checks.items() if each.verdict == "moved"]),
-            kappa=_kappa(found.grades, former, new),
-            people_then=_kappa(found.grades, by_people, former),
-            people_now=_kappa(found.grades, by_people, new),
+            kappa=cohen_kappa(found.grades, former, new),
+            people_then=cohen_kappa(found.grades, by_people, former),
+            people_now=cohen_kappa(found.grades, by_people, new),
             servers_then=servers(
                 [(one.model, one.fingerprint, one.answered) for one in self._anchors if one.answered is not None]
             ),
@@ -284,14 +282,6 @@ class Answers:
                     known += 1
                     differ += then != now
         return differ / known if known else None
-
-
-def _kappa(grades: Sequence[int], one: Sequence[int], other: Sequence[int]) -> float | None:
-    """Cohen's κ of two sequences of grades; None if it is undefined."""
-    table = np.zeros((len(grades), len(grades)), dtype=np.int64)
-    np.add.at(table, (np.searchsorted(grades, one), np.searchsorted(grades, other)), 1)
-    (kappa,) = coefficients(table[None], grades, ["kappa"])["kappa"].tolist()
-    return None if math.isnan(kappa) else kappa
 
 
 def _drawn(grading: Grading, member: Member, kept: Sequence[Anchor], number: int) -> list[Anchor]:

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from quati_pool.agreement.coefficients import coefficients
+from quati_pool.agreement.coefficients import cohen_kappa
 from quati_pool.audit.base import PairTexts, Probe
 from quati_pool.audit.cases import Case
 from quati_pool.audit.drift import Drift
 from quati_pool.audit.grade_bounds import GradeBounds, GradeLine
 from quati_pool.audit.outcomes import Outcomes, ProbeFindings, Scale, findings
 from quati_pool.commands.audit.anchors import stored_drift
+from quati_pool.commands.audit.asking import Asked, Asking
 from quati_pool.commands.audit.drawn_cases import DrawnCases
 from quati_pool.commands.audit.grade_inputs import GradeSettings, check_inputs, file_grades, workspace_grades
 from quati_pool.commands.audit.grade_lines import duplicates_line, lines, wording_line
@@ -29,9 +30,8 @@ from quati_pool.commands.audit.paraphrases import NOTHING_ASKED, Paraphrasing, c
 from quati_pool.commands.audit.queue import AuditQueue
 from quati_pool.commands.audit.settings import AuditSettings
 from quati_pool.commands.audit.wordings import Wordings
-from quati_pool.commands.judge.chosen_judge import ChosenJudge, JudgeOptions, chosen_judge, pick_judge
-from quati_pool.commands.judge.judging_run import Calls, JudgingRun, Money
-from quati_pool.commands.llm_runs import Ending, budget_spent, check_budget
+from quati_pool.commands.judge.chosen_judge import pick_judge
+from quati_pool.commands.llm_runs import check_budget
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.judging.aggregation import METHODS
 from quati_pool.labels.base import Grader
@@ -41,7 +41,6 @@ from quati_pool.project.config import ConsensusConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.registry import PROBES
 from quati_pool.store.database import Store
-from quati_pool.text.pluralize import counted
 
 _REPEAT = "repeat"
 
@@ -67,44 +66,6 @@ class AuditedProbe:
     def pairs(self) -> int:
         """How many pairs were changed, some of them perhaps in several ways."""
         return len({(case.query_id, case.doc_id) for case in self.cases})
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """What one run asked one judge: how many texts, by which calls (None for a program), and how many are left.
-    ``money`` is None without a budget."""
-
-    judge: str
-    asked: int
-    left: int
-    calls: Calls | None = None
-    money: Money | None = None
-    ended: Ending | None = None
-    error: BaseException | None = None
-
-    @property
-    def stopped(self) -> bool:
-        """Whether something ended the run early, so that no further judge is asked."""
-        return self.ended is not None or self.error is not None
-
-    def fault(self, left: int) -> BaseException | None:
-        """What ended the run, to be raised although its answers are kept, where ``left`` texts are still to be asked
-        about; None if nothing did, or none are."""
-        if not left:
-            return None
-        if self.error is not None:
-            return self.error
-        again = f"{counted(left, 'text is', 'texts are')} still to be asked about; run the same command again"
-        if self.ended == "budget":
-            if self.money is None:
-                return QuatiPoolError(f"the budget is spent: {again} with a larger --budget")
-            spent = budget_spent(self.money.budget, self.money.spent, self.money.needed, "text")
-            return QuatiPoolError(f"{spent}: {again} with a larger --budget")
-        if self.ended == "interrupted":
-            stopped = KeyboardInterrupt(again)
-            stopped.add_note(f"all answers so far ({again.partition(';')[0]})")
-            return stopped
-        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +167,7 @@ def audit(
                 probes = audited_probes(drawn, settings, listener.say)
             paraphrasing = None if settings.probes else Paraphrasing(drawn, listener.say)
             unasked = None if paraphrasing is None else paraphrasing.problem
-            asking = _Asking(config, settings, listener, stop, spent)
+            asking = Asking(config, settings, listener, stop, spent)
             queues = [asking.ask(member.name, in_turn(probes)) for member in drawn.members]
             report = _report(drawn, probes, queues, asking.runs, settings.pairs)
             if paraphrasing is not None:
@@ -333,47 +294,7 @@ def in_turn(probes: Iterable[AuditedProbe]) -> Iterator[tuple[str, Case]]:
         yield from (case for case in cases if case is not None)
 
 
-class _Asking:
-    """Asks the judges of an audit one after another, until something ends a run, and never beyond the budget."""
-
-    def __init__(
-        self, config: PoolConfig, settings: AuditSettings, listener: Listener, stop: threading.Event, spent: float
-    ) -> None:
-        self.runs: list[Asked] = []
-        self.spent = spent
-        self._config = config
-        self._settings = settings
-        self.listener = listener
-        self._stop = stop
-
-    @property
-    def stopped(self) -> bool:
-        return any(run.stopped for run in self.runs)
-
-    def ask(
-        self,
-        name: str,
-        cases: Iterable[tuple[str, Case]],
-        change: Callable[[ChosenJudge], ChosenJudge] = lambda chosen: chosen,
-    ) -> AuditQueue:
-        """Asks the judge ``name``, as ``change`` returns it, and adds to ``runs``; returns all its answers."""
-        options = self._settings.judge_options(self.spent)
-        with chosen_judge(self._config, name, options) as judge:
-            chosen = change(judge)
-            with chosen.alone(self.listener.say):
-                chosen.read_again(self.listener)
-                queue = AuditQueue(chosen, cases)
-                if self.stopped:
-                    self.runs.append(Asked(chosen.name, 0, queue.left))
-                else:
-                    self.runs.append(ask_about(chosen, queue, options, self.listener, self._stop))
-                    self.spent += self.runs[-1].money.spent if self.runs[-1].money else 0.0
-        return queue
-
-
-def _reworded(
-    asking: _Asking, drawn: DrawnCases, paraphrasing: Paraphrasing, settings: AuditSettings
-) -> Wordings | str:
+def _reworded(asking: Asking, drawn: DrawnCases, paraphrasing: Paraphrasing, settings: AuditSettings) -> Wordings | str:
     """Asks the judge with other wordings of its prompt; returns what these do to its grades, or why that is not
     known."""
     cases = paraphrasing.cases(redraw=settings.redraw)
@@ -387,23 +308,6 @@ def _reworded(
 
 def _with_wordings(report: AuditReport, found: Wordings | str) -> AuditReport:
     return replace(report, no_wordings=found) if isinstance(found, str) else replace(report, wordings=found)
-
-
-def ask_about(
-    chosen: ChosenJudge, queue: AuditQueue, options: JudgeOptions, listener: Listener, stop: threading.Event
-) -> Asked:
-    """Asks a judge, whose lock is held, about what is left of its queue."""
-    if not queue.left:
-        return Asked(chosen.name, 0, 0)
-    if options.budget == 0:
-        return Asked(chosen.name, 0, queue.left, ended="budget")
-    run = JudgingRun(queue, options, listener, stop)
-    model = chosen.judge.model
-    if model is None:
-        run.grade(chosen.judge)
-    else:
-        run.ask(model)
-    return Asked(chosen.name, queue.asked, queue.left, run.calls, run.money, run.ended, run.error)
 
 
 def _report(
@@ -462,8 +366,4 @@ def _kappa(probes: Iterable[AuditedProbe], grades: Sequence[int]) -> float | Non
         return None
     outcomes = repeated.outcomes
     first = (outcomes.variant == 0) & np.isfinite(outcomes.after)
-    table = np.zeros((len(grades), len(grades)), dtype=np.int64)
-    before, after = (np.searchsorted(grades, values[first]) for values in (outcomes.before, outcomes.after))
-    np.add.at(table, (before, after), 1)
-    (kappa,) = coefficients(table[None], grades, ["kappa"])["kappa"].tolist()
-    return None if math.isnan(kappa) else kappa
+    return cohen_kappa(grades, outcomes.before[first], outcomes.after[first])

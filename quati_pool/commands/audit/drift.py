@@ -11,7 +11,7 @@ from pathlib import Path
 from quati_pool.audit.cases import Case
 from quati_pool.audit.drift import Anchor, Drift
 from quati_pool.commands.audit.anchors import CHECKS, Answers, anchored, anchors_of
-from quati_pool.commands.audit.audit import Asked, ask_about
+from quati_pool.commands.audit.asking import Asked, ask_about
 from quati_pool.commands.audit.plan import AuditPlan, forecast_of
 from quati_pool.commands.audit.queue import AuditQueue
 from quati_pool.commands.judge.chosen_judge import DEFAULT, ChosenJudge, JudgeOptions, chosen_judge, pick_judge

@@ -1,4 +1,4 @@
-"""The answers of ``audit`` and ``audit --dry-run``: what fools a judge, and what not to do with its grades."""
+"""The answer of ``audit``: what fools a judge, and what not to do with its grades."""
 
 from __future__ import annotations
 
@@ -20,13 +20,11 @@ from quati_pool.commands.audit.figures import (
     variant_name,
     worse_variant,
 )
-from quati_pool.commands.audit.plan import AuditPlan
 from quati_pool.registry import PROBES
 from quati_pool.reporting.answers import audit_grades, drift, wording
 from quati_pool.reporting.formats.answers import LINES, PIPE, Answer
 from quati_pool.reporting.formats.tables import Cell, Column, Table
-from quati_pool.reporting.tables.audit import LEVEL, plan_total, plans_table, problem, ungraded_controls
-from quati_pool.reporting.tables.plan import dollars
+from quati_pool.reporting.tables.audit import LEVEL, problem, ungraded_controls
 from quati_pool.text.display_width import wrapped_lines
 from quati_pool.text.pluralize import counted, first_of, listed
 
@@ -240,12 +238,12 @@ def _others(report: AuditReport, detail: int) -> Iterator[str]:
     if cleared and (undecided or _with(report, "fooled")):
         yield f"Cleared: {_names(cleared)}; {_within(cleared)}."
     yield from _disturbed(report, detail)
-    unasked = [f"{one.probe.danger} ({_reason(one)})" for one in _with(report, "not asked")]
+    unasked = [f"{one.probe.danger} ({reason(one)})" for one in _with(report, "not asked")]
     if unasked:
         yield f"Not asked: {'; '.join(unasked)}."
 
 
-def _reason(one: AuditedProbe) -> str:
+def reason(one: AuditedProbe) -> str:
     """Why a probe has no answer, without what to do about it."""
     return (problem(one) or "").partition(": ")[0]
 
@@ -484,57 +482,3 @@ def _worst_share(one: AuditedProbe) -> str:
     found = _found(one)
     variants = fooling_variants(found)
     return _variant(variants[0]) if variants else share(found.fooled)
-
-
-def plan_answer(plans: Sequence[AuditPlan]) -> Answer:
-    """The answer of ``--dry-run``: what an audit would ask, and what it would cost."""
-    said = [_forecast(plan) for plan in plans]
-    audited = {plan.audited: plan.probes for plan in plans}
-    for name, probes in audited.items():
-        problems = [f"{one.probe.danger} ({_reason(one)})" for one in probes if one.problem is not None]
-        if problems:
-            of = f" of {wording.name(name)}" if len(audited) > 1 else ""
-            said.append(f"Not to be asked{of}: {'; '.join(problems)}.")
-    said += [_total(plans)] if len(plans) > 1 else []
-    table = plans_table(plans)
-    rest = table.note
-    if len(plans) == 1:
-        (row,) = table.rows
-        facts: list[list[Cell]] = [
-            [column.heading, column.show(cell)] for column, cell in zip(table.columns[1:], row[1:], strict=True)
-        ]
-        table = Table(table.title, [Column("What"), Column("Estimate")], facts)
-    else:
-        table = replace(table, note="")
-    if any(audited.values()):
-        rest = f"{rest}\n--full shows how many pairs each probe changes, and why a probe cannot be used.".lstrip()
-    return Answer(said, table, rest)
-
-
-def _forecast(plan: AuditPlan) -> str:
-    name = wording.name(plan.judge)
-    if plan.judge != plan.audited:
-        name += f", for the audit of {wording.name(plan.audited)},"
-    if not plan.to_ask:
-        return f"{name} has nothing left to ask."
-    cost = _price(plan.calls, plan.cost)
-    time = "" if plan.seconds is None else f" in about {plan.seconds / 60:,.1f} min"
-    calls = f" in {counted(plan.calls, 'call', 'calls')}" if plan.calls else ""
-    texts = counted(plan.texts, "text", "texts")
-    return f"{name} would be asked about {plan.to_ask:,} of {texts}{calls}, {cost}{time}; nothing was asked."
-
-
-def _price(calls: int, cost: float | None) -> str:
-    if not calls:
-        return "at no cost"
-    return "at an unknown price" if cost is None else f"for about {dollars(cost)}"
-
-
-def _total(plans: Sequence[AuditPlan]) -> str:
-    """What all judges together would be asked."""
-    total = plan_total(plans)
-    texts, cost = counted(total.texts, "text", "texts"), _price(total.calls, total.cost)
-    if total.cost is None and total.known_cost:
-        cost = f"for about {dollars(total.known_cost)} and what those of an unknown price cost"
-    calls = f" in {counted(total.calls, 'call', 'calls')}" if total.calls else ""
-    return f"In total: {total.to_ask:,} of {texts}{calls}, {cost}."

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from quati_pool.audit.outcomes import VariantResult, no_findings
-from quati_pool.commands.audit.audit import Asked, AuditedProbe, AuditReport
+from quati_pool.commands.audit.asking import Asked
+from quati_pool.commands.audit.audit import AuditedProbe, AuditReport
 from quati_pool.commands.audit.plan import AuditPlan
 from quati_pool.reporting.json_data.audit_grades import grades_data, paraphrases_data
 from quati_pool.reporting.json_data.drift import drift_data

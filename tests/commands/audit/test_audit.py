@@ -51,16 +51,6 @@ CONCURRENCY = 4
 IN_AUDITS = "phase IN ('probe', 'repeat')"
 
 
-@pytest.fixture
-def server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
-    """A judge behind HTTP, whose grade of a pair is a hash of what it is shown: the id of a call is that message."""
-    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    running_server.script()
-    running_server.clear()
-    return running_server
-
-
 def graded(folder: Path, judges: dict[str, Any] = JUDGES, *names: str, **settings: Any) -> Path:
     """A workspace whose pool the judges ``names`` (by default all) have graded."""
     config = workspace(folder, POOL, judges, **{"audit": SMALL, **settings})

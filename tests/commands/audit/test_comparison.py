@@ -16,7 +16,8 @@ from quati_pool.agreement.kappa_contrast import KappaContrast
 from quati_pool.audit.base import PairTexts
 from quati_pool.audit.cases import Case
 from quati_pool.audit.outcomes import Outcomes, Scale, findings
-from quati_pool.commands.audit.audit import Asked, AuditedProbe, AuditReport, audit, audit_files
+from quati_pool.commands.audit.asking import Asked
+from quati_pool.commands.audit.audit import AuditedProbe, AuditReport, audit, audit_files
 from quati_pool.commands.audit.comparison import (
     AuditComparison,
     Expense,

@@ -45,15 +45,6 @@ ROOT = Path(__file__).parents[3]
 CHECKED = "phase = 'repeat' AND sample > 1000000"
 
 
-@pytest.fixture
-def server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
-    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    running_server.script()
-    running_server.clear()
-    return running_server
-
-
 def people(folder: Path, pool: list[PoolPair] = POOL, graded: int | None = None) -> dict[str, Any]:
     """A file of people's grades of the first pairs, and the settings that name it."""
     folder.mkdir(parents=True, exist_ok=True)

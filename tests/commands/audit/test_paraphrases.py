@@ -44,12 +44,10 @@ TURNED = [("(?s)A pessoa buscou:.*" + pattern.removeprefix("(?s)"), grade or 1) 
 
 
 @pytest.fixture
-def server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
-    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    running_server.clear()
-    running_server.script(grades=RIGHT)
-    return running_server
+def server(server: ServerProcess) -> ServerProcess:
+    """The server, which grades rightly."""
+    server.script(grades=RIGHT)
+    return server
 
 
 def graded(folder: Path, queries: int = 4, prompts: Sequence[str] = (), **settings: Any) -> Path:

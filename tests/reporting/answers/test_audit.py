@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from quati_pool.audit.outcomes import VariantResult
-from quati_pool.commands.audit.audit import Asked, AuditedProbe, AuditReport
+from quati_pool.commands.audit.asking import Asked
+from quati_pool.commands.audit.audit import AuditedProbe, AuditReport
 from quati_pool.commands.audit.plan import AuditPlan
 from quati_pool.commands.judge.judging_run import Calls
 from quati_pool.registry import PROBES
-from quati_pool.reporting.answers.audit import answer, board, plan_answer
+from quati_pool.reporting.answers.audit import answer, board
+from quati_pool.reporting.answers.audit_plan import plan_answer
 from quati_pool.reporting.formats.answers import LINES, PIPE, TERMINAL, answer_text
 from quati_pool.text.display_width import columns
 from tests.reporting import audit_reports

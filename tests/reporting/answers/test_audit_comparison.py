@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from quati_pool.agreement.kappa_contrast import KappaContrast
-from quati_pool.commands.audit.audit import Asked, AuditReport
+from quati_pool.commands.audit.asking import Asked
+from quati_pool.commands.audit.audit import AuditReport
 from quati_pool.commands.audit.comparison import AuditComparison, Expense, compare_audits
 from quati_pool.evaluation.judge_contrast import JudgeContrast
 from quati_pool.registry import PROBES

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from quati_pool.audit.drift import Anchor, AnchorGrades, Drift, Server, Unfinished
-from quati_pool.commands.audit.audit import Asked
+from quati_pool.commands.audit.asking import Asked
 from quati_pool.commands.audit.drift import DriftReport
 from quati_pool.reporting.answers.audit import answer as card
 from quati_pool.reporting.answers.drift import answer

@@ -8,7 +8,7 @@ from typing import Any
 
 from quati_pool.audit.base import PairTexts
 from quati_pool.audit.cases import Case
-from quati_pool.commands.audit.audit import Asked
+from quati_pool.commands.audit.asking import Asked
 from quati_pool.commands.audit.plan import AuditPlan
 from quati_pool.commands.judge.judging_run import Calls
 from quati_pool.errors import QuatiPoolError
