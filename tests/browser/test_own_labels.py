@@ -273,13 +273,14 @@ def test_a_change_that_cannot_be_sent_waits_and_is_stored_once(browser: Browser,
         to_labels(page, app)
         open_first(page)
         tried = []
+        read = False
 
         def lost(route: Route) -> None:
             tried.append(json.loads(route.request.post_data or "{}"))
             if len(tried) == 1:
                 route.fetch()  # stored, and the response lost
                 route.abort()
-            elif len(tried) == 2:
+            elif len(tried) == 2 or not read:
                 route.fulfill(status=503, body="{}")
             else:
                 route.continue_()
@@ -289,6 +290,7 @@ def test_a_change_that_cannot_be_sent_waits_and_is_stored_once(browser: Browser,
         said = page.locator("article.current .card-said")
         expect(said).to_contain_text("Your choice: 0 Irrelevante")
         expect(said).to_contain_text("It is not stored yet")
+        read = True
         page.keyboard.press("k")
         page.keyboard.press("3")  # comes after it
         stored(page, "Stored: 3 Perfeitamente relevante (was: 1 Relevante)")
