@@ -90,6 +90,17 @@ def running_server() -> Iterator[ServerProcess]:
         yield server
 
 
+@pytest.fixture
+def server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
+    """The model server as the one that judges ask, with its usual script and an empty log. Its grade of a pair is a
+    hash of what it is shown: the id of a call is that message."""
+    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    running_server.script()
+    running_server.clear()
+    return running_server
+
+
 @pytest.fixture(scope="session")
 def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a demo, made once in each process of the tests; not to be changed."""

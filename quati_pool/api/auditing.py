@@ -99,7 +99,7 @@ class Auditing(Workspace):
             >>> c.audit("lexical", probes="stuffing", pairs=20).judges
             ('lexical',)
         """
-        from quati_pool.commands.audit.audit import audit
+        from quati_pool.commands.audit.audit import audit, not_started
         from quati_pool.commands.audit.comparison import check_two, compare_in_workspace
         from quati_pool.commands.audit.grade_inputs import GradeSettings
         from quati_pool.commands.audit.plan import plan
@@ -129,10 +129,9 @@ class Auditing(Workspace):
                 return AuditPlan(plan(self.path, judges, shown, settings))
             reports = audit(self.path, judges, shown, settings)
         fault = reports[-1].fault
-        done = {report.judge for report in reports}
-        not_started = [name for name in dict.fromkeys(judges) if name not in done]
         if fault is not None:
-            if not_started:
-                fault.add_note(f"the run ended before it came to {first_of(not_started)}")
+            left = not_started(reports, judges)
+            if left:
+                fault.add_note(f"the run ended before it came to {first_of(left)}")
             raise fault
         return AuditComparison(compare_in_workspace(self.path, reports), reports) if compare else Audit(reports)

@@ -93,6 +93,5 @@ def near_duplicates_apart(pairs: Sequence[DuplicatePair], scale: Scale) -> NearD
 
 def _graded_apart(pairs: Sequence[DuplicatePair], scale: Scale) -> GradedApart:
     hits = np.array([pair.gap > 0 for pair in pairs], dtype=np.bool_)
-    codes = {query_id: code for code, query_id in enumerate(dict.fromkeys(pair.query_id for pair in pairs))}
-    clusters = np.array([codes[pair.query_id] for pair in pairs], dtype=np.int64)
-    return GradedApart(clustered_share(hits, clusters), sum(pair.across(scale.answers_from) for pair in pairs))
+    queries = np.array([pair.query_id for pair in pairs])
+    return GradedApart(clustered_share(hits, queries), sum(pair.across(scale.answers_from) for pair in pairs))

@@ -337,6 +337,7 @@ def _audit(
     config: Path, judges: list[str], settings: AuditSettings, compare: bool, output_format: Format, full: bool
 ) -> None:
     from quati_pool.commands.audit.audit import audit as step
+    from quati_pool.commands.audit.audit import not_started
     from quati_pool.commands.audit.comparison import compare_in_workspace
 
     with ConsoleListener() as listener:
@@ -345,12 +346,11 @@ def _audit(
     error = next((run.error for run in last.runs if run.error is not None), None)
     if error is not None and not any(report.asked for report in reports):
         raise error
-    done = {report.judge for report in reports}
-    not_started = [name for name in dict.fromkeys(judges) if name not in done]
-    if compare and not not_started:
+    left = not_started(reports, judges)
+    if compare and not left:
         _show_comparison(compare_in_workspace(config, reports), reports, output_format, full)
     else:
-        _show(reports, not_started, output_format, full)
+        _show(reports, left, output_format, full)
     if last.fault is not None:
         raise last.fault
 

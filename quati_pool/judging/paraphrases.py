@@ -82,6 +82,6 @@ def _aspects(prompt: Prompt) -> str:
 
 
 def _reversed(prompt: Prompt) -> Prompt:
-    # Built anew: a copy would keep the messages that the prompt has already put together.
+    # No copy, which would keep the messages that the prompt has already put together.
     fields = {name: getattr(prompt, name) for name in Prompt.model_fields}
     return Prompt(**{**fields, "examples": prompt.examples[::-1]})

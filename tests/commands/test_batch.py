@@ -26,12 +26,9 @@ JUDGES = {"fake": {"model": "gpt-4o-mini", "prompt": "quati-pt"}}
 
 
 @pytest.fixture
-def server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
-    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    running_server.script(id_pattern=ID_PATTERN, polls=0)
-    running_server.clear()
-    return running_server
+def server(server: ServerProcess) -> ServerProcess:
+    server.script(id_pattern=ID_PATTERN, polls=0)
+    return server
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from quati_pool.audit.drift import Anchor, AnchorGrades, Drift, Unfinished, draw
 from quati_pool.commands.audit.drawn_cases import Member, members
 from quati_pool.commands.audit.graded_pairs import Key, people_of, read_graded, read_pairs
 from quati_pool.commands.audit.queue import repetition_of, shown_pair
-from quati_pool.commands.judge.chosen_judge import ChosenJudge, pick_judge
+from quati_pool.commands.judge.chosen_judge import ChosenJudge, pick_judges
 from quati_pool.errors import ConfigError
 from quati_pool.files.artifacts import NOT_THERE, locked, read_meta, unfinished, write_file
 from quati_pool.files.lines import output, read_lines
@@ -61,7 +61,7 @@ def fix_anchors(config: Path | PoolConfig, names: Sequence[str], number: int, li
     """
     config = load_config(config) if isinstance(config, Path) else config
     found = []
-    for name in list(dict.fromkeys(names)) or [pick_judge(config, None)]:
+    for name in pick_judges(config, names):
         with Store.open(config.labels.url, config.folder) as store:
             grading = Grading(config, store)
             member = anchored(grading, name)

@@ -7,7 +7,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import zip_longest
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from quati_pool.audit.outcomes import Outcomes, ProbeFindings, Scale, findings
 from quati_pool.commands.audit.anchors import stored_drift
 from quati_pool.commands.audit.asking import Asked, Asking
 from quati_pool.commands.audit.drawn_cases import DrawnCases
-from quati_pool.commands.audit.grade_inputs import GradeSettings, check_inputs, file_grades, workspace_grades
+from quati_pool.commands.audit.grade_inputs import GradeSettings, WorkspaceGrades, check_inputs, file_grades
 from quati_pool.commands.audit.grade_lines import duplicates_line, lines, wording_line
 from quati_pool.commands.audit.grades import GradeAudit
 from quati_pool.commands.audit.near_duplicates import DuplicateAudit, audit_near_duplicates, write_list
@@ -30,7 +30,7 @@ from quati_pool.commands.audit.paraphrases import NOTHING_ASKED, Paraphrasing, c
 from quati_pool.commands.audit.queue import AuditQueue
 from quati_pool.commands.audit.settings import AuditSettings
 from quati_pool.commands.audit.wordings import Wordings
-from quati_pool.commands.judge.chosen_judge import pick_judge
+from quati_pool.commands.judge.chosen_judge import pick_judges
 from quati_pool.commands.llm_runs import check_budget
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.judging.aggregation import METHODS
@@ -99,7 +99,7 @@ class AuditReport:
         """Whether the judge is a file of labels, which can be asked nothing."""
         return self.grader == "file"
 
-    @property
+    @cached_property
     def grade_lines(self) -> list[GradeLine]:
         """The dangers of its grades, of which two need no people."""
         found = [] if self.grades is None else lines(self.grades, self.bounds)
@@ -155,9 +155,9 @@ def audit(
     """
     config = load_config(config) if isinstance(config, Path) else config
     settings, stop = settings or AuditSettings(), stop or threading.Event()
-    names = list(dict.fromkeys(names)) or [pick_judge(config, None)]
+    names = pick_judges(config, names)
     check_budget(settings.budget)
-    check_inputs(names, settings.grades, settings.runs)
+    given = check_inputs(names, settings.grades, settings.runs)
     reports: list[AuditReport] = []
     spent = 0.0
     for name in names:
@@ -171,9 +171,11 @@ def audit(
             queues = [asking.ask(member.name, in_turn(probes)) for member in drawn.members]
             report = _report(drawn, probes, queues, asking.runs, settings.pairs)
             if paraphrasing is not None:
-                report = _with_wordings(report, unasked or _reworded(asking, drawn, paraphrasing, settings))
+                inputs = WorkspaceGrades(drawn.grading, settings.grades, given)
+                reworded = unasked or _reworded(asking, drawn, paraphrasing, inputs, redraw=settings.redraw)
+                report = _with_wordings(report, reworded)
                 with listener.stage(f"{name}: comparing its grades with people's"):
-                    report = _with_grades(report, drawn.grading, settings.grades, settings.runs)
+                    report = _with_grades(report, inputs)
                 with listener.stage(f"{name}: comparing its grades of near-duplicates"):
                     duplicates = audit_near_duplicates(drawn, settings.grades.people)
                     write_list(duplicates, drawn, listener.say)
@@ -185,23 +187,29 @@ def audit(
     return reports
 
 
-def stored_audit(grading: Grading, name: str, say: Callable[[str], None]) -> AuditReport | None:
+def not_started(reports: Iterable[AuditReport], judges: Iterable[str]) -> list[str]:
+    """The judges that a run which ended early did not come to."""
+    done = {report.judge for report in reports}
+    return [name for name in dict.fromkeys(judges) if name not in done]
+
+
+def stored_audit(inputs: WorkspaceGrades, name: str, say: Callable[[str], None]) -> AuditReport | None:
     """The audit of a judge as far as it was asked already, without any call or write; None if it was not audited since
     the pool, the judge or the probes changed."""
-    drawn = DrawnCases(grading, name, None, say)
+    drawn = DrawnCases(inputs.grading, name, None, say)
     probes = [
         AuditedProbe(each, probe, drawn.kept(each, probe) or (), problem=probe.problem())
         for each, probe in _usable(drawn, AuditSettings(), say)
     ]
     if not any(one.cases for one in probes):
         return None
-    queues = [AuditQueue(member.chosen(grading), in_turn(probes)) for member in drawn.members]
-    report = _with_wordings(_report(drawn, probes, queues, ()), _stored_wordings(drawn, say))
+    queues = [AuditQueue(member.chosen(inputs.grading), in_turn(probes)) for member in drawn.members]
+    report = _with_wordings(_report(drawn, probes, queues, ()), _stored_wordings(drawn, inputs, say))
     report = replace(report, near_duplicates=audit_near_duplicates(drawn, None))
-    return _with_grades(report, grading, GradeSettings())
+    return _with_grades(report, inputs)
 
 
-def _stored_wordings(drawn: DrawnCases, say: Callable[[str], None]) -> Wordings | str:
+def _stored_wordings(drawn: DrawnCases, inputs: WorkspaceGrades, say: Callable[[str], None]) -> Wordings | str:
     """What other wordings of the judge's prompt do to its grades as far as they were asked, or why that is not
     known."""
     paraphrasing = Paraphrasing(drawn, say)
@@ -218,7 +226,7 @@ def _stored_wordings(drawn: DrawnCases, say: Callable[[str], None]) -> Wordings 
         wording.name: AuditQueue(paraphrasing.reworded(chosen, wording), in_queue(cases))
         for wording in paraphrasing.wordings
     }
-    return compared(drawn, cases, queues, GradeSettings())
+    return compared(drawn, cases, queues, inputs)
 
 
 def audit_files(
@@ -243,11 +251,8 @@ def audit_files(
     ]
 
 
-def _with_grades(
-    report: AuditReport, grading: Grading, settings: GradeSettings, runs: Sequence[str] = ()
-) -> AuditReport:
-    found = workspace_grades(grading, report.judge, settings, runs)
-    return replace(_of_grades(report, found), bounds=grading.config.audit.bounds)
+def _with_grades(report: AuditReport, inputs: WorkspaceGrades) -> AuditReport:
+    return replace(_of_grades(report, inputs.of(report.judge)), bounds=inputs.grading.config.audit.bounds)
 
 
 def _of_grades(report: AuditReport, found: GradeAudit | str) -> AuditReport:
@@ -294,16 +299,18 @@ def in_turn(probes: Iterable[AuditedProbe]) -> Iterator[tuple[str, Case]]:
         yield from (case for case in cases if case is not None)
 
 
-def _reworded(asking: Asking, drawn: DrawnCases, paraphrasing: Paraphrasing, settings: AuditSettings) -> Wordings | str:
+def _reworded(
+    asking: Asking, drawn: DrawnCases, paraphrasing: Paraphrasing, inputs: WorkspaceGrades, *, redraw: bool
+) -> Wordings | str:
     """Asks the judge with other wordings of its prompt; returns what these do to its grades, or why that is not
     known."""
-    cases = paraphrasing.cases(redraw=settings.redraw)
+    cases = paraphrasing.cases(redraw=redraw)
     (member,) = drawn.members
     queues = {
         wording.name: asking.ask(member.name, in_queue(cases), partial(paraphrasing.reworded, wording=wording))
         for wording in paraphrasing.wordings
     }
-    return compared(drawn, cases, queues, settings.grades, settings.runs)
+    return compared(drawn, cases, queues, inputs)
 
 
 def _with_wordings(report: AuditReport, found: Wordings | str) -> AuditReport:

@@ -14,7 +14,7 @@ from quati_pool.commands.audit.anchors import CHECKS, Answers, anchored, anchors
 from quati_pool.commands.audit.asking import Asked, ask_about
 from quati_pool.commands.audit.plan import AuditPlan, forecast_of
 from quati_pool.commands.audit.queue import AuditQueue
-from quati_pool.commands.judge.chosen_judge import DEFAULT, ChosenJudge, JudgeOptions, chosen_judge, pick_judge
+from quati_pool.commands.judge.chosen_judge import DEFAULT, ChosenJudge, JudgeOptions, chosen_judge, pick_judges
 from quati_pool.commands.llm_runs import check_budget
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.labels.labelers import Grading
@@ -66,7 +66,7 @@ def check_drift(
     config = load_config(config) if isinstance(config, Path) else config
     check_budget(options.budget)
     found: list[DriftReport] = []
-    for name in list(dict.fromkeys(names)) or [pick_judge(config, None)]:
+    for name in pick_judges(config, names):
         anchors = _anchors(config, name)
         with chosen_judge(config, name, options) as chosen, chosen.alone(listener.say):
             chosen.read_again(listener)
@@ -124,7 +124,7 @@ def plan_drift(
     """A forecast for each judge that ``check_drift`` would ask; needs no key and no server, and writes nothing."""
     config = load_config(config) if isinstance(config, Path) else config
     plans = []
-    for name in list(dict.fromkeys(names)) or [pick_judge(config, None)]:
+    for name in pick_judges(config, names):
         anchors = _anchors(config, name)
         with chosen_judge(config, name, options) as chosen:
             chosen = chosen.as_stored()

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
 from quati_pool.labels.labelers import Grading
 from quati_pool.labels.qrels import as_qrels, grades_by_pair
 from quati_pool.labels.sources import gather
-from quati_pool.project.config import JudgeConfig, PoolConfig
+from quati_pool.project.config import JudgeConfig
 from quati_pool.project.runs import RunSet, run_sets, workspace_runs
 from quati_pool.records import Qrels
 from quati_pool.registry import nearest
@@ -65,23 +66,19 @@ def file_grades(
     if reworded and len(judges) > 1:
         names = ", ".join(judge.name for judge in judges)
         raise ConfigError(f"--wording: of which judge, {names}? Name its file alone with --labels")
-    run_set = _given_runs(runs)
+    run_set = check_inputs([judge.name for judge in judges], settings, runs)
     for warning in (*gathered.warnings, *(run_set.warnings if run_set is not None else ()), *_unmatched(gathered)):
         warn(warning)
     families = _families(settings.families, run_set)
     known = settings.judge_families or {}
-    check_inputs([judge.name for judge in judges], settings, ())
     measure = parse_measures([settings.measure or DEFAULT_MEASURE])[0]
     found: dict[str, GradeAudit | str] = {}
     for judge in judges:
-        comparable, relations = (
-            _comparable(run_set, judge, people),
-            Relations(families, {}, [judge.name], known.get(judge.name)),
-        )
+        relations = Relations(families, {}, [judge.name], known.get(judge.name))
         try:
             found[judge.name] = audit_grades(
-                gathered, judge, people, comparable, relations, measure=measure, alpha=settings.alpha,
-                seed=settings.seed or 0,
+                gathered, judge, people, _comparable(run_set, judge, people), relations, measure=measure,
+                alpha=settings.alpha, seed=settings.seed or 0,
             )  # fmt: skip
         except QuatiPoolError as error:
             found[judge.name] = str(error)
@@ -99,30 +96,28 @@ def file_grades(
     return found, wordings
 
 
-def check_inputs(judges: Sequence[str], settings: GradeSettings, runs: Sequence[str]) -> None:
+def check_inputs(judges: Sequence[str], settings: GradeSettings, runs: Sequence[str]) -> RunSet | None:
     """Reads what options name, so that a faulty one is refused before anything is asked, and whether or not there is
-    anything to compare. Raises QuatiPoolError for an unknown measure or judge, and for an unreadable file."""
+    anything to compare; returns the runs of the files ``runs``, None without any.
+
+    Raises QuatiPoolError for an unknown measure or judge, and for an unreadable file.
+    """
     if settings.measure is not None:
         parse_measures([settings.measure])
     for name in settings.judge_families or ():
         if name not in judges:
             raise ConfigError(f"--judge-family: there is no judge {name!r}; {nearest(name, judges)}")
-    run_set = _given_runs(runs)
-    if settings.families is not None:
-        _families(settings.families, run_set)
+    found = run_sets(runs)
+    if len(found) > 1:
+        raise ConfigError(f"--run names {len(found)} sets of runs, and one is read at a time; name one")
+    run_set = found[0] if found else None
+    _families(settings.families, run_set)
+    return run_set
 
 
 def _unmatched(gathered: Gathered) -> Iterator[str]:
     for name, rows in Counter(row.labeler for row in gathered.unmatched).items():
         yield f"{name}: {counted(rows, 'row is', 'rows are')} left out, as the texts match no pair, or several"
-
-
-def _given_runs(runs: Sequence[str]) -> RunSet | None:
-    """The runs of run files; None without any."""
-    found = run_sets(runs)
-    if len(found) > 1:
-        raise ConfigError(f"--run names {len(found)} sets of runs, and one is read at a time; name one")
-    return found[0] if found else None
 
 
 def _people(gathered: Gathered, name: str | None) -> LabelSource:
@@ -167,72 +162,104 @@ def _comparable(run_set: RunSet | None, judge: LabelSource, people: LabelSource)
 
 def _covered(judge: Qrels, people: Qrels) -> float:
     """The share of the judge's pairs that people graded too, of the queries that both judge."""
-    query, doc = (
-        people.queries.encode(judge.queries.decode(judge.query)),
-        people.docs.encode(judge.docs.decode(judge.doc)),
-    )
+    query = people.queries.encode(judge.queries.decode(judge.query))
+    doc = people.docs.encode(judge.docs.decode(judge.doc))
     common = np.isin(query, people.query)
     size = max(len(people.docs), 1)
     graded = np.isin(query * size + doc, people.query * size + people.doc) & (doc >= 0)
     return float(graded[common].mean()) if common.any() else 0.0
 
 
-def workspace_grades(
-    grading: Grading, name: str, settings: GradeSettings, runs: Sequence[str] = ()
-) -> GradeAudit | str:
-    """The grades of a workspace's judge against those of its people, or why they cannot be compared; by the files
-    ``runs``, or else the workspace's runs."""
-    config = grading.config
-    gathered = gather(config, (), LabelFiles(), store=grading.store)
-    judge = next((source for source in gathered.sources if source.name == name), None)
-    if judge is None:
-        return gathered.problems.get(name, f"{name} has graded nothing")
-    named = settings.people or config.audit.people
-    if named is None and len(grading.people()) > 1:
-        gathered = replace(gathered, sources=[*gathered.sources, _majority(grading)])
-    try:
-        people = _people(gathered, named)
-    except ConfigError:
-        if named is not None:
-            raise
-        others = [source.name for source in gathered.sources if source.grader == "file"]
-        named_by = f"; --people {others[0]} takes those of {others[0]} for people's" if others else ""
-        return f"no person has graded anything yet{named_by}"
-    if people.name == name:
-        return "it is the one whose grades count as people's"
-    run_set = _comparable(systems(config, runs), judge, people)
-    own = config.judges[name]
-    model = getattr(getattr(own, "parameters", None), "model", None)
-    relations = Relations(
-        families={**{tag: config.family(tag) for tag in config.systems}, **_families(settings.families, run_set)},
-        uses={tag: system.uses for tag, system in config.systems.items()},
-        judge_names=[name, *([model] if model else [])],
-        judge_family=(settings.judge_families or {}).get(name)
-        or (own.family if isinstance(own, JudgeConfig) else None),
-    )
-    try:
-        return audit_grades(
-            gathered,
-            judge,
-            people,
-            run_set,
-            relations,
-            measure=parse_measures([settings.measure or config.measures[0]])[0],
-            alpha=settings.alpha,
-            seed=config.seed if settings.seed is None else settings.seed,
-            features=_features(grading, name),
+class WorkspaceGrades:
+    """Compares the grades of a workspace's judges with people's. The grades, the systems and the texts are each read
+    once for all judges, when they are first needed. ``given`` are runs to compare in place of the workspace's."""
+
+    def __init__(self, grading: Grading, settings: GradeSettings | None = None, given: RunSet | None = None) -> None:
+        self.grading = grading
+        self.settings = settings or GradeSettings()
+        self._given = given
+        self._features: dict[str, TextFeatures] = {}
+
+    @property
+    def measure(self) -> str:
+        """What compares systems."""
+        return parse_measures([self.settings.measure or self.grading.config.measures[0]])[0]
+
+    @cached_property
+    def systems(self) -> RunSet | None:
+        """The systems, None if the workspace has none yet."""
+        if self._given is not None:
+            return self._given
+        with suppress(QuatiPoolError):
+            return workspace_runs(self.grading.config)
+        return None
+
+    def of(self, name: str) -> GradeAudit | str:
+        """The grades of a judge against those of people, or why they cannot be compared."""
+        config, settings = self.grading.config, self.settings
+        judge = next((source for source in self._stored.sources if source.name == name), None)
+        if judge is None:
+            return self._stored.problems.get(name, f"{name} has graded nothing")
+        try:
+            people = _people(self._gathered, self._named_people)
+        except ConfigError:
+            if self._named_people is not None:
+                raise
+            others = [source.name for source in self._gathered.sources if source.grader == "file"]
+            named_by = f"; --people {others[0]} takes those of {others[0]} for people's" if others else ""
+            return f"no person has graded anything yet{named_by}"
+        if people.name == name:
+            return "it is the one whose grades count as people's"
+        run_set = _comparable(self.systems, judge, people)
+        own = config.judges[name]
+        model = getattr(getattr(own, "parameters", None), "model", None)
+        relations = Relations(
+            families={**{tag: config.family(tag) for tag in config.systems}, **_families(settings.families, run_set)},
+            uses={tag: system.uses for tag, system in config.systems.items()},
+            judge_names=[name, *([model] if model else [])],
+            judge_family=(settings.judge_families or {}).get(name)
+            or (own.family if isinstance(own, JudgeConfig) else None),
         )
-    except QuatiPoolError as error:
-        return str(error)
+        try:
+            return audit_grades(
+                self._gathered,
+                judge,
+                people,
+                run_set,
+                relations,
+                measure=self.measure,
+                alpha=settings.alpha,
+                seed=config.seed if settings.seed is None else settings.seed,
+                features=self._features_for(name),
+            )
+        except QuatiPoolError as error:
+            return str(error)
 
+    @property
+    def _named_people(self) -> str | None:
+        return self.settings.people or self.grading.config.audit.people
 
-def systems(config: PoolConfig, runs: Sequence[str] = ()) -> RunSet | None:
-    """The systems of the files ``runs``, or of the workspace; None if it has none yet."""
-    if runs:
-        return _given_runs(runs)
-    with suppress(QuatiPoolError):
-        return workspace_runs(config)
-    return None
+    @cached_property
+    def _stored(self) -> Gathered:
+        return gather(self.grading.config, (), LabelFiles(), store=self.grading.store)
+
+    @cached_property
+    def _gathered(self) -> Gathered:
+        """All labelers, with the majority of several people unless it is said who the people are."""
+        if self._named_people is not None or len(self.grading.people()) < 2:
+            return self._stored
+        return replace(self._stored, sources=[*self._stored.sources, _majority(self.grading)])
+
+    def _features_for(self, name: str) -> TextFeatures | None:
+        """Lengths and overlaps of the pool's passages, by the terms of the judge's language; None for a judge that does
+        not read texts."""
+        try:
+            language = language_of(members(self.grading, name))
+        except ConfigError:
+            return None
+        if language not in self._features:
+            self._features[language] = _features(self.grading, language)
+        return self._features[language]
 
 
 def _majority(grading: Grading) -> LabelSource:
@@ -242,13 +269,8 @@ def _majority(grading: Grading) -> LabelSource:
     return LabelSource(panel.name, panel.kind, as_qrels(graded), None, members=panel.derived_from, grader="people")
 
 
-def _features(grading: Grading, name: str) -> TextFeatures | None:
-    """Lengths and overlaps of the pool's passages, by the terms of the judge's language; None for a judge that does not
-    read texts."""
-    try:
-        terms = terms_of(language_of(members(grading, name)))
-    except ConfigError:
-        return None
+def _features(grading: Grading, language: str) -> TextFeatures:
+    terms = terms_of(language)
     lengths: dict[tuple[str, str], int] = {}
     overlaps: dict[tuple[str, str], float] = {}
     asked: dict[str, frozenset[str]] = {}

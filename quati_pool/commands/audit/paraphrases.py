@@ -13,13 +13,12 @@ import numpy as np
 
 from quati_pool.audit.cases import Case
 from quati_pool.commands.audit.drawn_cases import DrawnCases, read_cases, write_cases
-from quati_pool.commands.audit.grade_inputs import GradeSettings, systems
+from quati_pool.commands.audit.grade_inputs import WorkspaceGrades
 from quati_pool.commands.audit.graded_pairs import people_of, read_pairs
 from quati_pool.commands.audit.queue import AuditQueue
 from quati_pool.commands.audit.wordings import Grades, Wordings, compare_wordings
 from quati_pool.commands.judge.chosen_judge import ChosenJudge
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.evaluation.measures import parse_measures
 from quati_pool.files.artifacts import digest, locked, read_counts, stale, write_file
 from quati_pool.judging.paraphrases import Paraphrase, paraphrases
 from quati_pool.judging.prompted_model import PromptedModel
@@ -124,11 +123,10 @@ def in_queue(cases: Sequence[Case]) -> list[tuple[str, Case]]:
 
 
 def compared(
-    drawn: DrawnCases, cases: Sequence[Case], queues: Mapping[str, AuditQueue], settings: GradeSettings,
-    runs: Sequence[str] = (),
-) -> Wordings | str:  # fmt: skip
+    drawn: DrawnCases, cases: Sequence[Case], queues: Mapping[str, AuditQueue], inputs: WorkspaceGrades
+) -> Wordings | str:
     """What the wordings of ``queues``, by name, do to a judge's grades of ``cases``, or why nothing can be said of
-    that; by the files ``runs``, or else the workspace's runs."""
+    that."""
     grading, model = drawn.grading, drawn.members[0].judge.model
     assert model is not None
     before: Grades = {(case.query_id, case.doc_id): case.before for case in cases}
@@ -142,11 +140,11 @@ def compared(
     if not set(before).intersection(*others.values()):
         return "no pair has a grade under every wording yet"
     config = grading.config
-    people = grading.labeler(settings.people) if settings.people else people_of(grading)
-    measure = parse_measures([settings.measure or config.measures[0]])[0]
+    people = grading.labeler(inputs.settings.people) if inputs.settings.people else people_of(grading)
     by_people = {} if people is None or people.name == drawn.name else _graded(grading, people, before)
-    run_set, own = systems(config, runs), model.prompt.id
-    return compare_wordings(before, others, by_people, config.grades, run_set, measure, name=own, seed=config.seed)
+    return compare_wordings(
+        before, others, by_people, config.grades, inputs.systems, inputs.measure, name=model.prompt.id, seed=config.seed
+    )
 
 
 def _graded(grading: Grading, people: Labeler, pairs: Grades) -> Grades:

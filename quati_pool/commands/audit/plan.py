@@ -14,7 +14,7 @@ from quati_pool.commands.audit.drawn_cases import DrawnCases
 from quati_pool.commands.audit.paraphrases import Paraphrasing, in_queue
 from quati_pool.commands.audit.queue import AuditQueue
 from quati_pool.commands.audit.settings import AuditSettings
-from quati_pool.commands.judge.chosen_judge import ChosenJudge, chosen_judge, pick_judge
+from quati_pool.commands.judge.chosen_judge import ChosenJudge, chosen_judge, pick_judges
 from quati_pool.commands.judge.plan import Forecast, PlannedCalls, assumptions
 from quati_pool.labels.labelers import Grading
 from quati_pool.project.config import PoolConfig, load_config
@@ -48,7 +48,7 @@ def plan(
     config = load_config(config) if isinstance(config, Path) else config
     settings = settings or AuditSettings()
     plans = []
-    for name in list(dict.fromkeys(names)) or [pick_judge(config, None)]:
+    for name in pick_judges(config, names):
         with Store.open(config.labels.url, config.folder) as store:
             drawn = DrawnCases(Grading(config, store), name, settings.pairs, listener.say)
             probes = audited_probes(drawn, settings, listener.say, write=False)

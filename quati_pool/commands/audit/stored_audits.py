@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from quati_pool.commands.audit.audit import AuditReport, stored_audit
+from quati_pool.commands.audit.grade_inputs import WorkspaceGrades
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import digest
 from quati_pool.labels.labelers import Grading
@@ -25,12 +26,12 @@ def stored_audits(
     """The audits of the judges and consensuses of ``pool.yaml``, or of those among ``names``, in its order, without
     those of which nothing was asked since the judge, the pool or the probes changed. What cannot be read is reported to
     ``say``."""
-    found = []
+    found, inputs = [], WorkspaceGrades(grading)
     for name in grading.config.judges:
         if (names is not None and name not in names) or not was_audited(grading.config, name):
             continue
         try:
-            report = stored_audit(grading, name, say)
+            report = stored_audit(inputs, name, say)
         except QuatiPoolError as error:
             say(f"the audit of {name} is left out: {error}")
             continue

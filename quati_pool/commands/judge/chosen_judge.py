@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,6 +55,11 @@ def pick_judge(config: PoolConfig, name: str | None) -> str:
         there = f"name one of {', '.join(names)}" if names else "add one, such as  lexical: {judge: lexical}"
         raise ConfigError(f"{config.path}: judges: holds {len(names)} judges; {there}")
     return names[0]
+
+
+def pick_judges(config: PoolConfig, names: Sequence[str]) -> list[str]:
+    """The judges ``names``, each once; the only judge where none is named, as for ``pick_judge``."""
+    return list(dict.fromkeys(names)) or [pick_judge(config, None)]
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ from quati_pool.registry import PROBES
 from quati_pool.reporting.answers import audit_grades, drift, wording
 from quati_pool.reporting.formats.answers import LINES, PIPE, Answer
 from quati_pool.reporting.formats.tables import Cell, Column, Table
-from quati_pool.reporting.tables.audit import LEVEL, problem, ungraded_controls
+from quati_pool.reporting.tables.audit import problem, ungraded_controls
+from quati_pool.reporting.tables.audit_grades import LEVEL
 from quati_pool.text.display_width import wrapped_lines
 from quati_pool.text.pluralize import counted, first_of, listed
 

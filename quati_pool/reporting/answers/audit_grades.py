@@ -40,9 +40,10 @@ def headline(report: AuditReport) -> str:
     found = report.grades
     assert found is not None
     lines = {line.danger: line for line in report.grade_lines}
-    clauses = [_ordering(lines[ORDER], _is_fooled(report))] if ORDER in lines else [_overrating(lines[OVERRATING])]
+    by_order = ORDER in lines
+    clauses = [_ordering(lines[ORDER], _is_fooled(report)) if by_order else _how_far(lines[OVERRATING], "mean grade")]
     if LEVEL in lines:
-        clauses.append(_level(lines[LEVEL], found.measure))
+        clauses.append(_how_far(lines[LEVEL], found.measure, ": use quati-pool estimate"))
     if RANKER in lines and lines[RANKER].position == "beyond":
         clauses.append("do not rank systems that rerank by it")
     if KIN in lines and lines[KIN].position == "beyond" and found.kinship is not None:
@@ -61,20 +62,13 @@ def _ordering(line: GradeLine, fooled: bool) -> str:
     return f"{usable} for ordering systems (τ {figure(line)}{interval}){unless}"
 
 
-def _level(line: GradeLine, measure: str) -> str:
+def _how_far(line: GradeLine, what: str, remedy: str = "") -> str:
+    """``its mean grade is within 0.2 of people's``; with the ``remedy`` where it is beyond its bound."""
     if line.position == "beyond":
-        return f"its {measure} is {_off(line)}: use quati-pool estimate"
+        return f"its {what} is {_off(line)}{remedy}"
     if line.position == "within":
-        return f"its {measure} is within {line.bound:g} of people's"
-    return f"its {measure} may be off ({interval_of(line) or 'one query'})"
-
-
-def _overrating(line: GradeLine) -> str:
-    if line.position == "beyond":
-        return f"its mean grade is {_off(line)}"
-    if line.position == "within":
-        return f"its mean grade is within {line.bound:g} of people's"
-    return f"its mean grade may be off ({interval_of(line) or 'one query'})"
+        return f"its {what} is within {line.bound:g} of people's"
+    return f"its {what} may be off ({interval_of(line) or 'one query'})"
 
 
 def _off(line: GradeLine) -> str:

@@ -18,11 +18,11 @@ from quati_pool.commands.audit.plan import AuditPlan
 from quati_pool.commands.components import ProbeListing
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.tables import audit_grades, components, drift, near_duplicates
+from quati_pool.reporting.tables.audit_grades import LEVEL
 from quati_pool.reporting.tables.shown_texts import marks, shown, texts_table
 from quati_pool.stats.shares import Difference, Share
 from quati_pool.text.pluralize import listed
 
-LEVEL = "95 % interval"
 _SAME = "(the pair as it is)"
 
 

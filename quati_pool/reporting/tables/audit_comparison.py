@@ -8,7 +8,7 @@ from quati_pool.commands.audit.audit import AuditReport
 from quati_pool.commands.audit.comparison import AuditComparison, DangerContrast
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.tables import audit
-from quati_pool.reporting.tables.audit import LEVEL
+from quati_pool.reporting.tables.audit_grades import LEVEL, ends
 from quati_pool.stats.bootstrap import Contrast
 
 
@@ -42,9 +42,7 @@ def contrasts_table(found: AuditComparison) -> Table:
 
 
 def _contrast(name: str, one: Contrast, n: int, of: str) -> list[Cell]:
-    low, high = one.interval.low, one.interval.high
-    ends = None if low is None or high is None else (low, high)
-    return [name, one.one, one.other, one.difference, ends, n, of]
+    return [name, one.one, one.other, one.difference, ends(one.interval.low, one.interval.high), n, of]
 
 
 def dangers_table(found: AuditComparison) -> Table:

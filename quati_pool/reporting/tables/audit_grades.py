@@ -38,7 +38,7 @@ def lines_table(report: AuditReport) -> Table:
         Column("Of"), Column("Do not", prose=True, detail=True),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
-        [one.danger, one.position, one.seen, _ends(one.low, one.high), one.bound, one.n, one.of, one.advice]
+        [one.danger, one.position, one.seen, ends(one.low, one.high), one.bound, one.n, one.of, one.advice]
         for one in report.grade_lines
     ]
     note = (
@@ -75,7 +75,7 @@ def wordings_table(found: Wordings) -> Table:
 
 
 def _figure(found: Kappa | Correlation | None) -> list[Cell]:
-    return [None, None] if found is None else [found.value, _ends(found.interval.low, found.interval.high)]
+    return [None, None] if found is None else [found.value, ends(found.interval.low, found.interval.high)]
 
 
 def shifts_table(found: GradeAudit) -> Table:
@@ -107,8 +107,8 @@ def orders_table(found: GradeAudit) -> Table:
 
 
 def _order(name: str, found: RankingComparison) -> list[Cell]:
-    ends = _ends(found.tau.interval.low, found.tau.interval.high)
-    return [name, len(found.systems), found.common, found.tau.value, ends, found.tau_ap.value, len(found.swaps)]
+    tau, interval = found.tau.value, ends(found.tau.interval.low, found.tau.interval.high)
+    return [name, len(found.systems), found.common, tau, interval, found.tau_ap.value, len(found.swaps)]
 
 
 def decisions_table(found: GradeAudit) -> Table:
@@ -139,8 +139,8 @@ def families_table(found: GradeAudit) -> Table:
     if kinship is not None:
         for one in kinship.shifts:
             reasons = dict.fromkeys(kinship.kin[tag] for tag in one.run_tags if tag in kinship.kin)
-            shift, ends = _mean(one.shift)
-            rows.append([one.family, ", ".join(reasons), len(one.run_tags), shift, ends, ", ".join(one.run_tags)])
+            shift, interval = _mean(one.shift)
+            rows.append([one.family, ", ".join(reasons), len(one.run_tags), shift, interval, ", ".join(one.run_tags)])
         if kinship.excess is not None:
             rows.append(["all kin", "", len(kinship.kin), *_mean(kinship.excess), ", ".join(kinship.kin)])
     known = kinship is not None and kinship.family is not None
@@ -179,7 +179,7 @@ def alike_table(found: GradeAudit) -> Table:
         Column("Excess", 3), Column(LEVEL, 3),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
-        [one.other, one.n, one.with_other, one.with_people, one.excess, _ends(one.interval.low, one.interval.high)]
+        [one.other, one.n, one.with_other, one.with_people, one.excess, ends(one.interval.low, one.interval.high)]
         for one in found.alike
     ]
     note = "Over the pairs that all three graded."
@@ -187,8 +187,9 @@ def alike_table(found: GradeAudit) -> Table:
 
 
 def _mean(found: ClusteredMean | None) -> tuple[Cell, Cell]:
-    return (None, None) if found is None else (found.value, _ends(found.low, found.high))
+    return (None, None) if found is None else (found.value, ends(found.low, found.high))
 
 
-def _ends(low: float | None, high: float | None) -> Cell:
+def ends(low: float | None, high: float | None) -> Cell:
+    """An interval as a cell, empty without one."""
     return None if low is None or high is None else (low, high)

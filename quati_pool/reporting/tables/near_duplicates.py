@@ -8,9 +8,9 @@ from quati_pool.audit.near_duplicates import DuplicatePair, GradedApart
 from quati_pool.commands.audit.audit import AuditReport
 from quati_pool.commands.audit.near_duplicates import EXAMPLES, DuplicateAudit
 from quati_pool.reporting.formats.tables import Cell, Column, Table
+from quati_pool.reporting.tables.audit_grades import LEVEL
 from quati_pool.reporting.tables.shown_texts import marks, shown, texts_table
 
-LEVEL = "95 % interval"
 # The most pairs that a table lists.
 _LISTED = 20
 

@@ -23,7 +23,7 @@ import pytest
 from quati_pool.audit.cases import Case
 from quati_pool.audit.outcomes import Scale
 from quati_pool.commands.audit.audit import AuditedProbe, AuditReport, audit, stored_audit
-from quati_pool.commands.audit.grade_inputs import GradeSettings
+from quati_pool.commands.audit.grade_inputs import GradeSettings, WorkspaceGrades
 from quati_pool.commands.audit.plan import plan
 from quati_pool.commands.audit.settings import AuditSettings
 from quati_pool.commands.judge.chosen_judge import JudgeOptions
@@ -785,7 +785,7 @@ def test_texts_that_would_be_cut_are_not_asked_about(server: ServerProcess, tmp_
 def stored(config: Path, name: str = "fake") -> AuditReport | None:
     loaded = load_config(config)
     with Store.open(None, loaded.folder) as store:
-        return stored_audit(Grading(loaded, store), name, lambda line: None)
+        return stored_audit(WorkspaceGrades(Grading(loaded, store)), name, lambda line: None)
 
 
 def test_a_stored_audit_is_read_without_asking_or_writing(server: ServerProcess, tmp_path: Path) -> None:
@@ -892,7 +892,7 @@ def test_a_broken_probe_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def stored_audit_of(config: Path) -> AuditReport | None:
     loaded = load_config(config)
     with Store.open(None, loaded.folder) as store:
-        return stored_audit(Grading(loaded, store), "lexical", lambda line: None)
+        return stored_audit(WorkspaceGrades(Grading(loaded, store)), "lexical", lambda line: None)
 
 
 def test_a_passage_that_is_pooled_twice_is_repeated_once(tmp_path: Path) -> None:

@@ -264,13 +264,8 @@ def test_shares_are_paired_over_the_texts_that_both_were_asked_about() -> None:
 
 
 @pytest.mark.slow
-def test_two_judges_of_a_workspace_with_what_they_cost(
-    running_server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    running_server.clear()
-    running_server.script(grades=[("", 0)])
+def test_two_judges_of_a_workspace_with_what_they_cost(server: ServerProcess, tmp_path: Path) -> None:
+    server.script(grades=[("", 0)])
     models = "    dear: {input: 10, output: 1000}\n    cheap: {input: 1, output: 100}\n"
     prices = f"mine:\n  as_of: 2026-11-01\n  source: a test\n  models:\n{models}"
     (tmp_path / "prices.yaml").write_text(prices, encoding="utf-8")

@@ -44,13 +44,10 @@ JUDGES = {
 
 
 @pytest.fixture
-def server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
-    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+def server(server: ServerProcess) -> ServerProcess:
     # Some answers have no grade, of the pool's pairs and of changed ones.
-    running_server.script(shares={"refusal": 0.05, "empty": 0.05})
-    running_server.clear()
-    return running_server
+    server.script(shares={"refusal": 0.05, "empty": 0.05})
+    return server
 
 
 def judged(workspace: Path, url: str) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from quati_pool.commands.audit.audit import AuditReport, audit, stored_audit
-from quati_pool.commands.audit.grade_inputs import GradeSettings
+from quati_pool.commands.audit.grade_inputs import GradeSettings, WorkspaceGrades
 from quati_pool.commands.audit.near_duplicates import DuplicateAudit
 from quati_pool.commands.audit.settings import AuditSettings
 from quati_pool.files.label_files.cells import unescaped
@@ -191,7 +191,7 @@ def test_a_stored_audit_has_them_too_and_writes_nothing(tmp_path: Path, monkeypa
     path.unlink()
     loaded = load_config(config)
     with Store.open(loaded.labels.url, loaded.folder) as store:
-        kept = stored_audit(Grading(loaded, store), "planted", print)
+        kept = stored_audit(WorkspaceGrades(Grading(loaded, store)), "planted", print)
     assert kept is not None
     assert kept.grade_lines == first.grade_lines
     assert as_data([kept])["near_duplicates"] == as_data([first])["near_duplicates"]

@@ -14,7 +14,7 @@ import pytest
 
 from quati_pool.bundled import bundled
 from quati_pool.commands.audit.audit import AuditReport, audit, stored_audit
-from quati_pool.commands.audit.grade_inputs import GradeSettings
+from quati_pool.commands.audit.grade_inputs import GradeSettings, WorkspaceGrades
 from quati_pool.commands.audit.plan import plan
 from quati_pool.commands.audit.settings import AuditSettings
 from quati_pool.commands.audit.wordings import Wordings
@@ -89,7 +89,7 @@ def drawn(config: Path) -> list[tuple[str, str]]:
 def stored(config: Path) -> AuditReport:
     loaded = load_config(config)
     with Store.open(loaded.labels.url, loaded.folder) as store:
-        found = stored_audit(Grading(loaded, store), "fake", lambda line: None)
+        found = stored_audit(WorkspaceGrades(Grading(loaded, store)), "fake", lambda line: None)
     assert found is not None
     return found
 

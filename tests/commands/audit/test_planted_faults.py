@@ -240,18 +240,14 @@ OBEYS = [(rf"(?s)Página \d*[147]\.\n.*({'|'.join(WORDS)})", 3), *PERFECT]
 
 
 @pytest.mark.slow
-def test_faults_behind_a_server_are_found_out_too(
-    running_server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+def test_faults_behind_a_server_are_found_out_too(server: ServerProcess, tmp_path: Path) -> None:
     prompted = {"prompt": "quati-pt", "concurrency": 16}
     judges = {name: {"model": name, **prompted} for name in ("words", "obeys", "perfect")}
     config = workspace(tmp_path, pairs(24, 6), judges, audit={"pairs": 60})
     found = {}
     for name, grades in {"words": LIKES_WORDS, "obeys": OBEYS, "perfect": PERFECT}.items():
-        running_server.clear()
-        running_server.script(grades=grades)
+        server.clear()
+        server.script(grades=grades)
         assert judge(config, name, Listener(), JudgeOptions()).error is None
         probes = () if name == "perfect" else ("stuffing", "instruction")
         found[name] = run(config, *probes, name=name)

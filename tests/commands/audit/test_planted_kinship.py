@@ -94,13 +94,6 @@ def kinship_line(report: AuditReport) -> GradeLine | None:
     return next((line for line in report.grade_lines if line.danger == "kinship"), None)
 
 
-@pytest.fixture
-def model_server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
-    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    return running_server
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("systems", "settings", "reason"),
@@ -110,9 +103,9 @@ def model_server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_the_system_that_a_judge_prefers_is_named(
-    model_server: ServerProcess, tmp_path: Path, systems: dict[str, Any], settings: dict[str, Any], reason: str
+    server: ServerProcess, tmp_path: Path, systems: dict[str, Any], settings: dict[str, Any], reason: str
 ) -> None:
-    report = audited(model_server, tmp_path, KIN, systems, **settings)
+    report = audited(server, tmp_path, KIN, systems, **settings)
     assert report.grades is not None
     assert report.grades.kinship is not None
     assert dict(report.grades.kinship.kin) == {"writer": reason}
@@ -124,8 +117,8 @@ def test_the_system_that_a_judge_prefers_is_named(
 
 
 @pytest.mark.slow
-def test_undeclared_it_is_the_most_raised_family(model_server: ServerProcess, tmp_path: Path) -> None:
-    report = audited(model_server, tmp_path, KIN)
+def test_undeclared_it_is_the_most_raised_family(server: ServerProcess, tmp_path: Path) -> None:
+    report = audited(server, tmp_path, KIN)
     assert kinship_line(report) is None
     assert report.grades is not None
     assert report.grades.kinship is not None
@@ -139,8 +132,8 @@ def test_undeclared_it_is_the_most_raised_family(model_server: ServerProcess, tm
 
 
 @pytest.mark.slow
-def test_a_perfect_judge_has_no_kin_that_it_raises(model_server: ServerProcess, tmp_path: Path) -> None:
-    report = audited(model_server, tmp_path, PERFECT, {"writer": {"uses": ["acme-1"]}})
+def test_a_perfect_judge_has_no_kin_that_it_raises(server: ServerProcess, tmp_path: Path) -> None:
+    report = audited(server, tmp_path, PERFECT, {"writer": {"uses": ["acme-1"]}})
     line = kinship_line(report)
     assert line is not None
     assert (line.seen, line.low, line.high, line.position) == (0, 0, 0, "within")

@@ -43,15 +43,6 @@ SHARES = {
 STUBBORN = {"refusal": 6, "empty": 5, "off_scale": 4, "length": 3}
 
 
-@pytest.fixture
-def server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
-    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    running_server.script()
-    running_server.clear()
-    return running_server
-
-
 @pytest.fixture(scope="module")
 def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
     with Forks(tmp_path_factory.mktemp("forks")) as forks:

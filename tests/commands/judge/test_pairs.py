@@ -30,13 +30,10 @@ from tests.llm.server import PROBE, ServerProcess, grade_of
 
 
 @pytest.fixture
-def server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ServerProcess:
-    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+def server(server: ServerProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ServerProcess:
     monkeypatch.chdir(tmp_path)
-    running_server.script(id_pattern=ID_PATTERN)
-    running_server.clear()
-    return running_server
+    server.script(id_pattern=ID_PATTERN)
+    return server
 
 
 @pytest.fixture(scope="module")
