@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import types
 from pathlib import Path
 
 import pytest
 
-from quati_pool.commands.judge.chosen_judge import JudgeOptions
-from quati_pool.commands.judge.judge import judge
 from quati_pool.judging.pair import Pair
-from quati_pool.project.events import Listener
-from quati_pool.registry import JUDGES as JUDGE_REGISTRY
 from quati_pool.reporting.formats.answers import LINES, PIPE
 from quati_pool.text.display_width import columns
 from tests.cli.conftest import Cli
-from tests.commands.audit.planted import Planted, pairs, right_grade
-from tests.commands.judged import repool, rows, workspace
-
-PLANTED = {"planted": {"judge": "planted"}}
+from tests.commands.audit.planted import Planted, pairs, planted, right_grade
+from tests.commands.judged import repool, rows
 
 
 def milder(pair: Pair) -> int:
@@ -31,17 +24,11 @@ def milder(pair: Pair) -> int:
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workspace, as the current folder, whose pool a program and people graded."""
-    monkeypatch.setattr(Planted, "rule", staticmethod(right_grade))
-    plugin = types.SimpleNamespace(load=lambda: Planted, dist=None)
-    monkeypatch.setitem(JUDGE_REGISTRY._plugins, "planted", plugin)  # type: ignore[arg-type]
-    pool = pairs(12, 5)
-    gold = "".join(f"{pair['query_id']} 0 {pair['doc_id']} {place % 3}\n" for place, pair in enumerate(pool))
+    gold = "".join(f"{pair['query_id']} 0 {pair['doc_id']} {place % 3}\n" for place, pair in enumerate(pairs(12, 5)))
     tmp_path.joinpath("gold.qrels").write_text(gold, encoding="utf-8")
-    labels = {"files": {"gold": {"path": "gold.qrels", "person": True}}}
-    path = workspace(tmp_path, pool, PLANTED, labels=labels)
-    assert judge(path, "planted", Listener(), JudgeOptions()).error is None
     monkeypatch.chdir(tmp_path)
-    return path
+    labels = {"files": {"gold": {"path": "gold.qrels", "person": True}}}
+    return planted(tmp_path, monkeypatch, right_grade, 12, 5, labels=labels)
 
 
 def words(text: str) -> str:

@@ -96,14 +96,18 @@ class Planted(Judge):
         return [Verdict(State.ok, Planted.rule(pair)) for pair in pairs]
 
 
+def install(monkeypatch: pytest.MonkeyPatch, rule: Rule) -> None:
+    """The judge ``planted``, which grades by ``rule``, as an entry point would give it."""
+    monkeypatch.setattr(Planted, "rule", staticmethod(rule))
+    plugin = types.SimpleNamespace(load=lambda: Planted, dist=None)
+    monkeypatch.setitem(JUDGE_REGISTRY._plugins, "planted", plugin)  # type: ignore[arg-type]
+
+
 def planted(
     folder: Path, monkeypatch: pytest.MonkeyPatch, rule: Rule, queries: int = 40, docs: int = 20, **settings: Any
 ) -> Path:
     """A workspace whose pool the judge ``planted`` has graded by ``rule``; returns the path of ``pool.yaml``."""
-    monkeypatch.setattr(Planted, "rule", staticmethod(rule))
-    # As an entry point would give it.
-    plugin = types.SimpleNamespace(load=lambda: Planted, dist=None)
-    monkeypatch.setitem(JUDGE_REGISTRY._plugins, "planted", plugin)  # type: ignore[arg-type]
+    install(monkeypatch, rule)
     config = workspace(folder, pairs(queries, docs), {"planted": {"judge": "planted"}}, **settings)
     report = judge(config, "planted", Listener(), JudgeOptions())
     assert report.error is None

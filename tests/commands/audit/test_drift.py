@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-import types
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -32,9 +31,8 @@ from quati_pool.files.pools import PoolPair
 from quati_pool.labels.labelers import Grading
 from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
-from quati_pool.registry import JUDGES as JUDGE_REGISTRY
 from quati_pool.store.database import Store
-from tests.commands.audit.planted import Planted, Rule, pairs, right_grade
+from tests.commands.audit.planted import Planted, Rule, install, pairs, right_grade
 from tests.commands.judged import repool, rows, workspace
 from tests.llm.server import PROBE, ServerProcess
 from tests.patience import PATIENCE
@@ -82,13 +80,6 @@ def stored(config: Path, name: str = "fake") -> Drift | str:
     loaded = load_config(config)
     with Store.open(loaded.labels.url, loaded.folder) as store:
         return stored_drift(Grading(loaded, store), name)
-
-
-def install(monkeypatch: pytest.MonkeyPatch, rule: Rule) -> None:
-    """The judge ``planted``, which grades by ``rule``, as an entry point would give it."""
-    monkeypatch.setattr(Planted, "rule", staticmethod(rule))
-    plugin = types.SimpleNamespace(load=lambda: Planted, dist=None)
-    monkeypatch.setitem(JUDGE_REGISTRY._plugins, "planted", plugin)  # type: ignore[arg-type]
 
 
 def asked(server: ServerProcess) -> Counter[str]:
