@@ -94,6 +94,8 @@ class Forks:
         """Starts ``quati-pool`` with arguments, in this process's environment."""
         name = self._folder / str(len(self._started))
         out, err = name.with_suffix(".out"), name.with_suffix(".err")
+        for path in (out, err):
+            path.touch()  # so that what is said can be read from now on
         request = {"start": [str(part) for part in arguments], "out": str(out), "err": str(err)}
         pid = self.ask({**request, "environment": dict(os.environ), "crash": crash})
         self._started.append(Forked(self, pid, out, err))

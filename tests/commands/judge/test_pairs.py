@@ -414,11 +414,19 @@ def test_a_run_that_is_killed_goes_on_where_it_was(server: ServerProcess, forks:
 @pytest.mark.kill
 def test_two_processes_share_the_work(server: ServerProcess, forks: Forks) -> None:
     write([row("q1", f"d{i}") for i in range(150)])
-    server.script(id_pattern=ID_PATTERN, latency=0.02)
+    # Slow until one waits for the other: on a busy machine the first would be done before the second begins.
+    server.script(id_pattern=ID_PATTERN, latency=1)
     both = [forks.start(*command()) for _ in range(2)]
+
+    def one_waits() -> bool:
+        return any("waiting for process" in process.said()[1] for process in both)
+
+    while not one_waits() and None in [process.poll() for process in both]:
+        time.sleep(0.01)
+    server.script(id_pattern=ID_PATTERN)
     assert [process.wait() for process in both] == [0, 0], [process.said() for process in both]
     assert set(asked(server).values()) == {1}
-    assert any("waiting for process" in process.said()[1] for process in both)
+    assert one_waits()
     assert Counter(line["status"] for line in graded()) == {"ok": 150}
 
 
