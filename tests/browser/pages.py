@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Dialog, Page
+    from playwright.sync_api import Browser, Dialog, Page, Route
 
 Scheme = Literal["light", "dark"]
+
+_PROBE = "/_stcore/health?intercepted"
 
 
 @dataclass
@@ -61,3 +63,27 @@ def opened(browser: Browser, file: Path, width: int = 1280, scheme: Scheme = "li
         yield record
     finally:
         context.close()
+
+
+def _is_probe(url: str) -> bool:
+    return url.endswith(_PROBE)
+
+
+def intercept(page: Page, pattern: str, handler: Callable[[Route], Any]) -> None:
+    """``page.route`` of a page of the app that is open. Chromium says that it intercepts a moment before it does (of 60
+    requests on a busy machine one passed): waits until it has intercepted one."""
+    caught: list[str] = []
+
+    def probe(route: Route) -> None:
+        caught.append(route.request.url)
+        route.fulfill(body="ok")
+
+    page.route(_is_probe, probe)
+    page.route(pattern, handler)
+    for _ in range(600):
+        page.evaluate(f"fetch('{_PROBE}').then(response => response.text())")
+        if caught:
+            page.unroute(_is_probe, probe)
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError("Chromium intercepts nothing")

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.records import Label
+from tests.browser.pages import intercept
 from tests.browser.served import Served, code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import another, clean, press
 from tests.commands.annotate.people_at_work import assigned, collection, text
@@ -60,7 +61,7 @@ def states(config: Path, name: str) -> list[tuple[str, int | None]]:
 def held(page: Page, step: str) -> list[Route]:
     """The requests of a step from now on, each on its way until it is let go on."""
     waiting: list[Route] = []
-    page.route(f"**/grading/{step}", lambda route: waiting.append(route))
+    intercept(page, f"**/grading/{step}", lambda route: waiting.append(route))
     return waiting
 
 

@@ -18,7 +18,7 @@ from quati_pool.commands.annotate.own_labels import own_labels
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.files.pools import PoolPair
 from quati_pool.text.sentences import Span
-from tests.browser.pages import Record, Scheme
+from tests.browser.pages import Record, Scheme, intercept
 from tests.browser.served import Served, code_for, let_in, served, visitor
 from tests.browser.test_annotate import clean
 from tests.browser.test_appearance import asserts_legible
@@ -182,7 +182,7 @@ def test_a_note_that_is_begun_while_a_change_is_on_its_way_goes_on(browser: Brow
         to_labels(page, app)
         open_first(page)
         held: list[Route] = []
-        page.route("**/own-labels/change", lambda route: route.continue_() if held else held.append(route))
+        intercept(page, "**/own-labels/change", lambda route: route.continue_() if held else held.append(route))
         page.keyboard.press("3")
         page.keyboard.press("n")
         page.keyboard.press("Control+End")
@@ -285,7 +285,7 @@ def test_a_change_that_cannot_be_sent_waits_and_is_stored_once(browser: Browser,
             else:
                 route.continue_()
 
-        page.route("**/own-labels/change", lost)
+        intercept(page, "**/own-labels/change", lost)
         page.keyboard.press("0")
         said = page.locator("article.current .card-said")
         expect(said).to_contain_text("Your choice: 0 Irrelevante")
@@ -353,7 +353,7 @@ def test_after_a_conflict_keys_are_for_the_same_passage_or_for_none(browser: Bro
         page.keyboard.press("2")
         expect(said).to_contain_text("Not stored")
         held: list[Route] = []
-        page.route("**/own-labels/query", lambda route: held.append(route))
+        intercept(page, "**/own-labels/query", lambda route: held.append(route))
         with page.expect_request("**/own-labels/query"):
             page.keyboard.press("g")
         page.keyboard.press("3")
@@ -425,7 +425,7 @@ def test_what_is_not_stored_yet_is_not_lost_by_a_reload_or_an_outage(browser: Br
             page.keyboard.press("Escape")
             stored(page, "Stored: note")
             # A change that waits for the server.
-            page.route("**/own-labels/change", lambda route: route.abort())
+            intercept(page, "**/own-labels/change", lambda route: route.abort())
             page.keyboard.press("3")
             expect(page.locator("article.current .card-said")).to_contain_text("It is not stored yet")
             asked()

@@ -97,8 +97,14 @@ def test_workers_killed_while_they_work(tmp_path: Path, unbroken: dict[str, str]
 
 def test_two_commands_at_once_take_turns(tmp_path: Path, unbroken: dict[str, str]) -> None:
     config = write_pile(tmp_path, LINES)
-    both = [started(config, 1), started(config, 1)]
-    said = [process.communicate()[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0], said
-    assert any(b"waiting for process" in each for each in said)
+    first = started(config, 1)
+    wait_for(tmp_path, 1, first)
+    os.killpg(first.pid, signal.SIGSTOP)  # until the second one waits for it
+    second = started(config, 1)
+    assert second.stderr
+    waits = any(b"waiting for process" in line for line in second.stderr)
+    os.killpg(first.pid, signal.SIGCONT)
+    said = [process.communicate()[1] for process in (first, second)]
+    assert [process.returncode for process in (first, second)] == [0, 0], said
+    assert waits
     assert outcome(tmp_path) == unbroken
