@@ -10,9 +10,8 @@ from quati_pool.audit.cases import Case
 from quati_pool.commands.audit.queue import AuditQueue
 from quati_pool.commands.audit.settings import AuditSettings
 from quati_pool.commands.judge.chosen_judge import ChosenJudge, JudgeOptions, chosen_judge
-from quati_pool.commands.judge.judging_run import Calls, JudgingRun, Money
-from quati_pool.commands.llm_runs import Ending, budget_spent
-from quati_pool.errors import QuatiPoolError
+from quati_pool.commands.judge.judging_run import Calls, JudgingRun, Money, ended_early
+from quati_pool.commands.llm_runs import Ending
 from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
 from quati_pool.text.pluralize import counted
@@ -41,19 +40,8 @@ class Asked:
         about; None if nothing did, or none are."""
         if not left:
             return None
-        if self.error is not None:
-            return self.error
-        again = f"{counted(left, 'text is', 'texts are')} still to be asked about; run the same command again"
-        if self.ended == "budget":
-            if self.money is None:
-                return QuatiPoolError(f"the budget is spent: {again} with a larger --budget")
-            spent = budget_spent(self.money.budget, self.money.spent, self.money.needed, "text")
-            return QuatiPoolError(f"{spent}: {again} with a larger --budget")
-        if self.ended == "interrupted":
-            stopped = KeyboardInterrupt(again)
-            stopped.add_note(f"all answers so far ({again.partition(';')[0]})")
-            return stopped
-        return None
+        unasked = f"{counted(left, 'text is', 'texts are')} still to be asked about"
+        return self.error or ended_early(self.ended, self.money, unasked, "text", "answers")
 
 
 class Asking:
@@ -66,7 +54,7 @@ class Asking:
         self.spent = spent
         self._config = config
         self._settings = settings
-        self.listener = listener
+        self._listener = listener
         self._stop = stop
 
     @property
@@ -83,13 +71,13 @@ class Asking:
         options = self._settings.judge_options(self.spent)
         with chosen_judge(self._config, name, options) as judge:
             chosen = change(judge)
-            with chosen.alone(self.listener.say):
-                chosen.read_again(self.listener)
+            with chosen.alone(self._listener.say):
+                chosen.read_again(self._listener)
                 queue = AuditQueue(chosen, cases)
                 if self.stopped:
                     self.runs.append(Asked(chosen.name, 0, queue.left))
                 else:
-                    self.runs.append(ask_about(chosen, queue, options, self.listener, self._stop))
+                    self.runs.append(ask_about(chosen, queue, options, self._listener, self._stop))
                     self.spent += self.runs[-1].money.spent if self.runs[-1].money else 0.0
         return queue
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from quati_pool.commands.judge.chosen_judge import DEFAULT, JudgeOptions, chosen_judge
 from quati_pool.commands.judge.judging_queue import JudgingQueue
-from quati_pool.commands.judge.judging_run import Calls, JudgingRun, Money
-from quati_pool.commands.llm_runs import Ending, budget_spent
+from quati_pool.commands.judge.judging_run import Calls, JudgingRun, Money, ended_early
+from quati_pool.commands.llm_runs import Ending
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.labels.rereading import Rereading
 from quati_pool.project.config import PoolConfig
@@ -53,16 +53,9 @@ class JudgeReport:
     def fault(self) -> BaseException | None:
         """What ended the run before it was done, to be raised although its grades are kept: its error, a budget that
         was spent, an interruption, or pairs that wait in a batch; None after a complete run and one with a limit."""
-        if self.error is not None:
-            return self.error
-        again = f"{self.left}; run the same command again"
-        if self.ended == "budget" and self.money is not None:
-            spent = budget_spent(self.money.budget, self.money.spent, self.money.needed, "pair")
-            return QuatiPoolError(f"{spent}: {again} with a larger --budget")
-        if self.ended == "interrupted":
-            stopped = KeyboardInterrupt(again)
-            stopped.add_note(f"all grades so far ({self.left})")
-            return stopped
+        fault = self.error or ended_early(self.ended, self.money, self.left, "pair", "grades")
+        if fault is not None:
+            return fault
         if self.pending.in_batches:
             waiting = f"{counted(self.pending.in_batches, 'pair waits', 'pairs wait')} in a batch"
             return QuatiPoolError(f"{waiting}; run: quati-pool batch collect {self.judge}")

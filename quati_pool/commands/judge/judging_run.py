@@ -16,6 +16,7 @@ from quati_pool.commands.judge.stored_answers import program_answer
 from quati_pool.commands.llm_runs import (
     Ending,
     LlmSession,
+    budget_spent,
     check_affordable,
     check_budget,
     check_price,
@@ -110,6 +111,22 @@ class Money:
     budget: float
     spent: float
     needed: float
+
+
+def ended_early(
+    ended: Ending | None, money: Money | None, left: str, one: str, answers: str
+) -> QuatiPoolError | KeyboardInterrupt | None:
+    """What is raised after a run although its ``answers`` are kept: its budget was spent on all but ``left``, of which
+    ``one`` more may cost too much, or it was interrupted. None after any other run."""
+    again = f"{left}; run the same command again"
+    if ended == "budget":
+        spent = "the budget is spent" if money is None else budget_spent(money.budget, money.spent, money.needed, one)
+        return QuatiPoolError(f"{spent}: {again} with a larger --budget")
+    if ended == "interrupted":
+        stopped = KeyboardInterrupt(again)
+        stopped.add_note(f"all {answers} so far ({left})")
+        return stopped
+    return None
 
 
 class JudgingRun:
