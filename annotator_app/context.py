@@ -10,6 +10,7 @@ import streamlit as st
 
 from annotator_app import words
 from quati_pool.commands.annotate.session import AnnotationSession, Person
+from quati_pool.errors import TranslatableText
 
 COOKIE = "quati_pool_session"
 """The name of the cookie with the token of a sign-in; scripts cannot read it."""
@@ -67,6 +68,15 @@ def say(key: str, **values: object) -> str:
     """The message ``key`` in this person's language, with ``{name}`` filled from ``values``; for a message with two
     forms (``one``, ``other``), ``count`` chooses the form. Plain text: use ``html`` to put it on the page."""
     return words.message(language(), key, **values)
+
+
+def translated(text: str) -> str:
+    """What a command said, in this person's language; unchanged where it is not translatable, as a name is not, or an
+    error in a file."""
+    if not isinstance(text, TranslatableText):
+        return text
+    values = {name: translated(one) if isinstance(one, str) else one for name, one in text.values.items()}
+    return say(f"commands.{text.keyword}", **values)
 
 
 def number(value: float | None, digits: int = 0) -> str:

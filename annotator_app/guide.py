@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 def drawer(session: AnnotationSession, voice: Voice, scale: Sequence[GradeMeaning]) -> Markup:
     """The guide as a dialog with a field to search it."""
     return html.fill(
-        '<dialog class="guide" aria-label="{title}"><div class="guide-head"><h2>{title}</h2>'
+        '<dialog class="guide" aria-label="{title}"><div class="guide-head" tabindex="-1"><h2>{title}</h2>{close}'
         '<label>{search} <input type="search" autocomplete="off" spellcheck="false"></label>'
-        '<span class="quiet found" role="status" data-none="{none}"></span>'
-        '<button type="button" data-do="close-guide" data-value="">{close}</button></div>'
-        '<div class="guide-text"><section><h2>{scale}</h2>{meanings}</section>{guidelines}</div></dialog>',
+        '<span class="quiet found" role="status" data-none="{none}"></span></div>'
+        '<div class="guide-text" role="region" aria-label="{title}" tabindex="0">'
+        "<section><h2>{scale}</h2>{meanings}</section>{guidelines}</div></dialog>",
         title=voice.say("annotate.guide"),
         search=voice.say("annotate.guide_search"),
         none=voice.say("annotate.guide_nothing"),
-        close=voice.say("annotate.guide_close"),
+        close=html.button("guide", voice.say("annotate.guide_close"), "Esc"),
         scale=voice.say("annotate.scale"),
         meanings=meanings(voice, scale),
         guidelines=_guidelines(session, voice),

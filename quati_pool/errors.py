@@ -20,6 +20,30 @@ class TranslatableError(QuatiPoolError):
         super().__init__(message)
 
 
+class TranslatableText(str):
+    """A sentence in English that a page can say in its reader's language: ``keyword`` names the page's message, and
+    ``values``, some of which may be such texts, are filled in. Everywhere else it is the string that it is: an error's
+    message, a note, or the reason why a figure is undefined."""
+
+    keyword: str
+    values: dict[str, object]
+
+    def __new__(cls, text: str, keyword: str, /, **values: object) -> TranslatableText:
+        made = super().__new__(cls, text)
+        made.keyword, made.values = keyword, values
+        return made
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, str], dict[str, object]]:
+        """For pickle: a dashboard comes from another process."""
+        return (str(self), self.keyword), self.values
+
+
+def message_of(error: Exception) -> str:
+    """The message of an error; a TranslatableText if it was raised with one."""
+    first = error.args[0] if error.args else None
+    return first if isinstance(first, TranslatableText) else str(error)
+
+
 class InputError(QuatiPoolError):
     """A file that does not follow its format.
 

@@ -2,6 +2,7 @@
 "use strict";
 const component = (() => {
   const RETRY = 2000; // milliseconds until a request without a response is sent again
+  const LINE = 40; // pixels that an arrow key scrolls
 
   // The response to a request, as JSON; null if there is none, or the database cannot be reached.
   async function send(path, body) {
@@ -31,6 +32,22 @@ const component = (() => {
   const writing = (target) =>
     target instanceof HTMLElement &&
     (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+
+  // Scrolls by the keys that do so, while nothing has the focus: the browser would scroll the document, which is all in
+  // sight, and not its main part. Whether the key was one of them.
+  function scroll(event) {
+    const main = document.querySelector("[data-testid=stMain]");
+    const bar = document.querySelector(".bar, .st-key-bar"); // lies over what scrolls
+    const page = main.clientHeight - (bar?.offsetHeight ?? 0) - 2 * LINE;
+    const shifted = { " ": -page };
+    const whole = main.scrollHeight;
+    const plain = { PageDown: page, PageUp: -page, " ": page, ArrowDown: LINE, ArrowUp: -LINE, End: whole, Home: -whole };
+    const step = (event.shiftKey ? shifted : plain)[event.key];
+    if (event.target !== document.body || step === undefined) return false;
+    main.scrollBy(0, step);
+    event.preventDefault();
+    return true;
+  }
 
   // Asks before the page is left or loaded again while ``unsent`` says that something would be lost.
   const ask_before_leaving = (unsent) =>
@@ -204,5 +221,5 @@ const component = (() => {
     }
   }
 
-  return { send, persist, writing, ask_before_leaving, Clock, Evidence };
+  return { send, persist, writing, scroll, ask_before_leaving, Clock, Evidence };
 })();

@@ -4,7 +4,7 @@
 "use strict";
 (() => {
   const SOONEST = 300; // milliseconds in which nobody can have read anything: an earlier press was meant for the last pair
-  const { send: request, persist, writing, Clock, Evidence } = component;
+  const { send: request, persist, writing, scroll, Clock, Evidence } = component;
 
   let desk = null; // the frame on the page
   let words = {};
@@ -18,6 +18,7 @@
 
   const mark = () => clock?.mark();
   const touch = matchMedia("(hover: none) and (pointer: coarse)");
+  const small = matchMedia("(max-width: 640px)");
 
   // Requests
 
@@ -73,6 +74,8 @@
       desk.addEventListener("click", pressed);
       desk.addEventListener("input", keep);
       desk.addEventListener("focusin", unfocus);
+      guide().addEventListener("close", closed);
+      expanded(false);
       desk.idle = view.idle;
     }
     for (const [name, piece] of [["said", view.notice], ["where", view.where], ["feedback-place", view.feedback], ["answers", view.answers]])
@@ -234,13 +237,12 @@
       const reply = await send("read", { seen: Number(value) });
       if (reply) show(reply);
     },
-    guide: () => guide().showModal(),
-    "close-guide": () => guide().close(),
+    guide: () => (guide().open ? guide().close() : open_guide()),
   };
 
   // A button does not get the focus from the mouse: the space bar would press it again, on another pair.
   function unfocus(event) {
-    if (event.target.matches("button:not(:focus-visible)")) event.target.blur();
+    if (event.target.matches("button:not(:focus-visible, .guide button)")) event.target.blur();
   }
 
   function pressed(event) {
@@ -250,7 +252,7 @@
       return markable() && evidence.click(event);
     }
     if (event.detail) button.blur();
-    if (busy && !button.dataset.do.includes("guide")) return;
+    if (busy && button.dataset.do !== "guide") return;
     mark();
     acts[button.dataset.do](button.dataset.value, button.querySelector("span")?.textContent ?? "");
   }
@@ -258,7 +260,8 @@
   document.addEventListener("keydown", (event) => {
     if (!desk?.isConnected || event.ctrlKey || event.metaKey || event.altKey) return;
     mark();
-    if (guide()?.open) {
+    if (guide()?.open && (guide().contains(event.target) || guide().matches(":modal"))) {
+      // No key that is pressed in the guide grades.
       if (event.key === "Escape" || (event.key === "?" && !writing(event.target))) guide().close();
       return;
     }
@@ -267,6 +270,8 @@
     const focused = event.target.matches?.(":is(button, a, summary):focus-visible");
     const pressing = focused && [" ", "Enter"].includes(event.key);
     if (!pressing && markable() && evidence.key(event.key)) return event.preventDefault();
+    if (event.key === "Escape") return guide()?.close();
+    if (scroll(event)) return;
     if (event.repeat || event.key.length !== 1) return;
     const key = event.key.toLowerCase();
     // Those that are folded away on a small screen have their keys all the same.
@@ -279,19 +284,49 @@
   // The guide
 
   const guide = () => desk?.querySelector("dialog.guide");
+  const expanded = (open) => desk.querySelector(".bar [data-do=guide]").setAttribute("aria-expanded", open);
+  let opener = null; // what had the focus
+
+  // Next to the passage, so that both are read together; on a phone there is no room for both.
+  function open_guide() {
+    opener = document.activeElement;
+    if (small.matches) guide().showModal();
+    else guide().show();
+    // The field would bring up the keyboard of a screen.
+    guide().querySelector(touch.matches ? "button" : "input").focus({ preventScroll: true });
+    expanded(true);
+  }
+
+  function closed() {
+    if (guide().open) return;
+    expanded(false);
+    // Until it draws again, Chromium leaves the focus in what it hid.
+    if (guide().contains(document.activeElement)) document.activeElement.blur();
+    if (document.activeElement === document.body) opener.focus({ preventScroll: true });
+  }
+
+  small.addEventListener("change", () => {
+    if (!guide()?.open) return;
+    guide().close();
+    open_guide();
+  });
+
   const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
   document.addEventListener("input", (event) => {
     if (!event.target.closest?.("dialog.guide")) return;
     const wanted = plain(event.target.value.trim());
-    let found = 0;
-    for (const block of guide().querySelectorAll(".guide-text :is(p, li, h1, h2, h3, h4, tr, pre, .shown)")) {
-      const has = wanted !== "" && plain(block.textContent).includes(wanted);
-      block.classList.toggle("hit", has);
-      if (has && ++found === 1) block.scrollIntoView({ block: "center" });
-    }
-    const said = guide().querySelector(".found");
-    said.textContent = wanted === "" ? "" : found ? String(found) : said.dataset.none;
+    const blocks = [...guide().querySelectorAll(".guide-text :is(p, li, h1, h2, h3, h4, tr, pre, .shown)")];
+    const hits = blocks.filter((block) =>
+      block.classList.toggle("hit", wanted !== "" && plain(block.textContent).includes(wanted)),
+    );
+    for (const example of guide().querySelectorAll(".example:has(details)"))
+      example.querySelector("details").open = example.querySelector(".hit") !== null;
+    const [said, text] = [guide().querySelector(".found"), guide().querySelector(".guide-text")];
+    said.textContent = wanted === "" ? "" : hits.length ? String(hits.length) : said.dataset.none;
+    // Not scrollIntoView, which would scroll the passage too.
+    const top = (element) => element.getBoundingClientRect().top;
+    if (hits.length) text.scrollBy(0, top(hits[0]) - top(text) - text.clientHeight / 3);
   });
 
   // The place for all this comes and goes with Streamlit's page, perhaps while an answer is on its way.

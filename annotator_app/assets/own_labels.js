@@ -3,7 +3,7 @@
 // again, as the same change, until it did.
 "use strict";
 (() => {
-  const { persist, writing, ask_before_leaving, Clock, Evidence } = component;
+  const { persist, writing, scroll, ask_before_leaving, Clock, Evidence } = component;
   const TYPING = 250; // milliseconds after the last key until a search is sent
 
   let root = null;
@@ -514,6 +514,7 @@
     if (event.target.closest?.("button, a") && [" ", "Enter"].includes(event.key)) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (listed() ? list_key(key, event.target) : query_key(key)) event.preventDefault();
+    else scroll(event);
   });
 
   document.addEventListener("selectionchange", () => {

@@ -6,7 +6,7 @@
   const SOONEST = 300; // milliseconds, as on the grading page
   const LOST = 10000; // milliseconds after which a decision that nothing came of may be pressed again
   const PAUSE = 600; // milliseconds without a key that end a text which was begun too early
-  const BARS = ".st-key-decide, .st-key-where";
+  const BARS = ".st-key-where, .st-key-about, .st-key-decided, .st-key-decide";
   const DECISIONS = "[class*=st-key-grade-], [class*=st-key-cannot-]";
 
   let shown = null;
@@ -63,7 +63,8 @@
     "keydown",
     (event) => {
       const target = event.target;
-      if (!dispute() || component.writing(target) || event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1) return;
+      if (!dispute() || component.writing(target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key.length !== 1) return component.scroll(event);
       const key = event.key.toLowerCase();
       if (under_way() || typing() || (key === "n" && too_early())) {
         if (typing() || !button_of(key)) {
@@ -83,7 +84,7 @@
       } else if (key === "n") {
         stop(event);
         document.querySelector(".st-key-comment textarea")?.focus();
-      }
+      } else component.scroll(event); // the space bar
     },
     true,
   );

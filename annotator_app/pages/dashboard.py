@@ -72,7 +72,7 @@ def _state(latest: Latest[Dashboard]) -> None:
         )
         st.button(_say("recompute"), key="dashboard.recompute", disabled=latest.running)
     if latest.problem is not None:
-        error_notices.notice(_say("failed", problem=latest.problem))
+        error_notices.notice(_say("failed", problem=context.translated(latest.problem)))
 
 
 def _draw(board: Dashboard) -> None:
@@ -148,13 +148,14 @@ def _agreement(found: Agreement) -> None:
         for name in _TOGETHER:
             rows.append([_say(f"coefficient.{name}"), context.number(over.n[name]), _value(over, name)])
             if name in over.undefined:
-                reasons.append(f"{_say(f'coefficient.{name}')}: {over.undefined[name]}")
+                reasons.append(f"{_say(f'coefficient.{name}')}: {context.translated(over.undefined[name])}")
         _table("together", ["coefficient_name", "pairs", "value"], rows, 1, "")
     notes = [_say("intervals", draws=found.draws, seed=str(found.seed)) if found.pairs or found.judged else ""]
-    notes += [_say("left_out", name=name, problem=problem) for name, problem in found.problems.items()]
+    for name, problem in found.problems.items():
+        notes.append(_say("left_out", name=name, problem=context.translated(problem)))
     notes += reasons
     if found.why is not None:
-        notes.append(_say("no_agreement", why=found.why))
+        notes.append(_say("no_agreement", why=context.translated(found.why)))
     html.draw(html.join([html.fill('<p class="quiet">{note}</p>', note=html.text(note)) for note in notes if note]))
 
 
@@ -163,7 +164,11 @@ def _width(found: IntervalWidth | None) -> None:
     if found is None:
         return
     if found.half_width is None:
-        said = _say("width.missing", count=found.missing) if found.missing else _say("width.none", why=found.problem)
+        said = (
+            _say("width.missing", count=found.missing)
+            if found.problem is None
+            else _say("width.none", why=context.translated(found.problem))
+        )
     else:
         now = context.number(found.half_width, _WIDTH_DIGITS)
         said = _say(f"width.{found.unit}", count=found.graded, measure=found.measure, width=now)
@@ -182,7 +187,7 @@ def _repeats(found: Sequence[SelfAgreement]) -> None:
         for name, one in zip(names, found, strict=True)
     ]
     reasons = [
-        f"{name}, {_say(f'column.{key}')}: {reason}."
+        f"{name}, {_say(f'column.{key}')}: {context.translated(reason)}."
         for name, one in zip(names, found, strict=True)
         for key, reason in one.undefined.items()
     ]
@@ -207,7 +212,7 @@ def _gold(found: Sequence[GoldResult]) -> None:
 def _pair(pair: PairAgreement, reasons: list[str]) -> list[Markup | str]:
     for name in _COEFFICIENTS:
         if name in pair.undefined:
-            reasons.append(f"{pair.a}, {pair.b}, {_say(f'column.{name}')}: {pair.undefined[name]}")
+            reasons.append(f"{pair.a}, {pair.b}, {_say(f'column.{name}')}: {context.translated(pair.undefined[name])}")
     values = [_value(pair, name) for name in _COEFFICIENTS]
     return [html.text(pair.a), html.text(pair.b), context.number(pair.n), *values]
 

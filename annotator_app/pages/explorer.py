@@ -34,7 +34,7 @@ def _state(hidden: int) -> None:
         older = 0.0 if st.session_state.pop(_NOW, False) else float("inf")
         latest = explorer(context.session(), context.token(), older=older)
         if latest.problem is not None:
-            error_notices.notice(_say("failed", problem=latest.problem))
+            error_notices.notice(_say("failed", problem=context.translated(latest.problem)))
         if latest.value is not None:
             _link(latest.value, hidden)
         _made(latest)

@@ -81,9 +81,8 @@ def _sample() -> str | None:
     try:
         another = st.button(_say("another"), key="q.another", icon=":material/refresh:")
         found = questions.sampled_passage(*_asked(), another=another)
-    except NoPassagesError as error:
+    except NoPassagesError:
         error_notices.notice(_say("no_passages"))
-        html.draw(html.fill('<p class="quiet">{error}</p>', error=str(error)))
         return None
     html.draw(html.passage(found.text, kind="sampled"))
     return found.doc_id

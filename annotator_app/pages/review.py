@@ -168,7 +168,7 @@ def _left_out(found: Review) -> None:
     if found.pair is not None and found.pair.judges is not None:
         # Until then not even the judges' names are shown.
         for name, problem in found.problems.items():
-            error_notices.notice(_say("left_out", name=name, problem=problem))
+            error_notices.notice(_say("left_out", name=name, problem=context.translated(problem)))
     if found.history:
         html.draw(html.fill('<p class="quiet">{text}</p>', text=_say("history", count=found.history)))
 
@@ -181,46 +181,61 @@ def _key(ids: Ids) -> str:
 
 
 def _pair(row: DisputedPair) -> None:
-    prompt = context.session().prompt
-    head = _say("gap_is", gap=row.gap) if row.gap else _say("split") if row.split else _say("same")
+    """The passage is last: a long one moves nothing that decides."""
+    key, prompt = _key(row.ids), context.session().prompt
+    spoken = html.fill(' lang="{language}"', language=prompt.language) if prompt else Markup("")
+    html.draw(
+        html.fill(
+            '<section class="pair"{spoken}><h2 class="query unfolded">{query}</h2>{narrative}</section>',
+            spoken=spoken,
+            query=html.text(row.query),
+            narrative=html.passage(row.narrative, kind="narrative") if row.narrative else Markup(""),
+        )
+    )
+    with st.container(horizontal=True, key="about", vertical_alignment="center"):
+        html.draw(
+            html.fill(
+                '<p class="quiet ids"><span class="badge">{gap}</span> {query_id} · {doc_id} · '
+                '<a class="go" href="{address}" target="_blank">{explorer}</a></p>',
+                gap=_say("gap_is", gap=row.gap) if row.gap else _say("split") if row.split else _say("same"),
+                query_id=html.text(row.query_id),
+                doc_id=html.text(row.doc_id),
+                address=explorer.address(row.query_id),
+                explorer=context.say("explorer.of_query"),
+            )
+        )
+        if row.judges is None:
+            # Without a key: a slip would mark the decision for good.
+            st.button(_say("reveal"), key=f"reveal-{key}", type="tertiary", help=_say("reveal_help"),
+                      on_click=_reveal, args=(row,))  # fmt: skip
+        with st.popover(_say("practised" if row.training else "practise"), type="tertiary"):
+            _training(row, key)
+    labels = labels_table(
+        [_of_person(one, row.text) for one in row.people] + [_of_judge(one) for one in row.judges or ()]
+    )
+    html.draw(labels + html.fill('<p class="quiet">{text}</p>', text=_say("revealed")) if row.judges else labels)
     # Presses on what was drawn before are not meant for this: the script lets one through for each drawing.
     st.session_state[_DRAWN] = st.session_state.get(_DRAWN, 0) + 1
     html.draw(
         html.fill(
-            '<section class="pair" data-dispute="{key}.{changed}" data-drawn="{drawn}"{spoken}>'
-            '<h2 class="query unfolded">{query}</h2>{narrative}'
-            '<p class="quiet ids" lang="{language}"><span class="badge">{head}</span> {query_id} · {doc_id} · '
-            '<a class="go" href="{address}" target="_blank">{explorer}</a></p>{text}</section>',
-            key=_key(row.ids),
+            '<section class="pair" data-dispute="{key}.{changed}" data-drawn="{drawn}"{spoken}>{text}</section>',
+            key=key,
             changed=st.session_state.get(_CHANGED, 0),  # what somebody else changed is to be read before the next press
             drawn=st.session_state[_DRAWN],
-            spoken=html.fill(' lang="{language}"', language=prompt.language) if prompt else Markup(""),
-            query=html.text(row.query),
-            narrative=html.passage(row.narrative, kind="narrative") if row.narrative else Markup(""),
-            language=context.language(),
-            head=head,
-            query_id=html.text(row.query_id),
-            doc_id=html.text(row.doc_id),
-            address=explorer.address(row.query_id),
-            explorer=context.say("explorer.of_query"),
+            spoken=spoken,
             text=html.passage(row.text, merged(span for one in row.people for span in one.evidence)),
         )
     )
-    rows = [_of_person(one, row.text) for one in row.people] + [_of_judge(one) for one in row.judges or ()]
-    html.draw(labels_table(rows))
-    if row.judges is None:
-        # Without a key: a slip would mark the decision for good.
-        st.button(_say("reveal"), key=f"reveal-{_key(row.ids)}", type="tertiary", help=_say("reveal_help"),
-                  on_click=_reveal, args=(row,))  # fmt: skip
-    elif row.judges:
-        html.draw(html.fill('<p class="quiet">{text}</p>', text=_say("revealed")))
 
 
 def _bar(row: DisputedPair) -> None:
     """The decision: the comment first, then the buttons with their keys."""
     key = _key(row.ids)
     early = html.fill('<p class="notice warning" role="status" id="early" hidden>{text}</p>', text=_say("too_quick"))
-    html.draw(early + _decided(row))
+    with st.container(horizontal=True, key="decided", vertical_alignment="center"):
+        html.draw(early + _decided(row))
+        if row.decision is not None:
+            st.button(_say("take_back"), key=f"back-{key}", shortcut="u", on_click=_take_back, args=(row,))
     with st.container(key="comment"):
         _comment(row, key)
     with st.container(horizontal=True, key="decide"):
@@ -236,10 +251,6 @@ def _bar(row: DisputedPair) -> None:
             _say("cannot"), key=f"cannot-{key}", shortcut="x", type="primary" if nobody else "secondary",
             on_click=_decide, args=(row, None),
         )  # fmt: skip
-        if row.decision is not None:
-            st.button(_say("take_back"), key=f"back-{key}", shortcut="u", on_click=_take_back, args=(row,))
-        with st.popover(_say("practised" if row.training else "practise")):
-            _training(row, key)
     html.draw(_meanings(wide=False))
 
 

@@ -302,7 +302,7 @@ def _previewed(preview: _Preview, *, changed: bool) -> None:
         said.append(_say("slots", count=report.added_slots))
     html.draw(html.fill("<p><b>{said}</b></p>", said=" ".join(said)))
     for note in report.notes:
-        html.draw(html.fill('<p class="quiet" lang="en">{note}</p>', note=html.text(note)))
+        html.draw(html.fill('<p class="quiet">{note}</p>', note=html.text(context.translated(note))))
     if report.people:
         rows: list[list[Markup | str]] = [
             [_say("anyone") if name is None else html.text(name), context.number(count)]

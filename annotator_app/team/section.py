@@ -13,7 +13,7 @@ from annotator_app.figures_table import figures_table
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.annotate.team import PastedRowsError
-from quati_pool.errors import QuatiPoolError, TranslatableError
+from quati_pool.errors import QuatiPoolError, TranslatableError, message_of
 from quati_pool.store.errors import ConflictError, StoreError
 
 Said = tuple[str, str]
@@ -65,7 +65,7 @@ def is_done(which: Hashable) -> bool:
 def refusal(error: QuatiPoolError) -> str:
     """What the page says about an error."""
     if isinstance(error, PastedRowsError) and error.line is not None:
-        return _say("line", line=str(error.line), problem=error.problem)
+        return _say("line", line=str(error.line), problem=context.translated(error.problem))
     if isinstance(error, TranslatableError) and error.reason is not None:
         values = {
             name: html.one_line(value) if isinstance(value, str) else value for name, value in error.values.items()
@@ -77,7 +77,7 @@ def refusal(error: QuatiPoolError) -> str:
         # Only in the server's log: it may say where the database is.
         _LOGGER.warning("%s", error)
         return _say("refused.not_stored")
-    return str(error)
+    return _say("refused.other", why=context.translated(message_of(error)))
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Markup | str]], words: int, note: str = "") -> None:

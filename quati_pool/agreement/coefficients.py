@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from quati_pool.errors import TranslatableText
 from quati_pool.records import Int
 from quati_pool.stats.bootstrap import Values
 from quati_pool.stats.ratio import ratio
@@ -146,24 +147,27 @@ def cohen_kappa(grades: Sequence[int], one: npt.ArrayLike, other: npt.ArrayLike)
 
 
 def why_undefined(table: Int, grades: Sequence[str], a: str, b: str) -> str:
-    """Why a coefficient is NaN for ``table``, shape (grades, grades).
+    """Why a coefficient is NaN for ``table``, shape (grades, grades); a TranslatableText.
 
     ``grades`` names the table's rows and columns for the message, such as "the grade 0"; ``a`` and ``b`` are the
     labelers' names.
     """
     n = int(table.sum())
     if n == 0:
-        return "no common pair"
+        return TranslatableText("no common pair", "no_common_pair")
     if n == 1:
-        return "one common pair only"
+        return TranslatableText("one common pair only", "one_common_pair")
     used_a, used_b = np.flatnonzero(table.sum(axis=1)), np.flatnonzero(table.sum(axis=0))
+    of_a, of_b = grades[used_a[0]], grades[used_b[0]]
     if len(used_a) > 1:
-        return f"{b} gave every pair {grades[used_b[0]]}"
+        return TranslatableText(f"{b} gave every pair {of_b}", "one_grade", labeler=b, grade=of_b)
     if len(used_b) > 1:
-        return f"{a} gave every pair {grades[used_a[0]]}"
+        return TranslatableText(f"{a} gave every pair {of_a}", "one_grade", labeler=a, grade=of_a)
     if used_a[0] == used_b[0]:
-        return f"both gave every pair {grades[used_a[0]]}"
-    return f"{a} gave every pair {grades[used_a[0]]}, {b} {grades[used_b[0]]}"
+        return TranslatableText(f"both gave every pair {of_a}", "both_one_grade", grade=of_a)
+    return TranslatableText(
+        f"{a} gave every pair {of_a}, {b} {of_b}", "each_one_grade", a=a, a_grade=of_a, b=b, b_grade=of_b
+    )
 
 
 def _correlation(covariance: Values, x: Values, y: Values, varied: npt.NDArray[np.bool_]) -> Values:

@@ -14,6 +14,7 @@ import numpy as np
 from quati_pool.agreement.estimates import Estimates, estimate, resample
 from quati_pool.agreement.pairwise import queries_by_id
 from quati_pool.agreement.ratings import Positions, Ratings
+from quati_pool.errors import TranslatableText
 from quati_pool.records import Int
 from quati_pool.stats.bootstrap import DRAWS, Values
 from quati_pool.stats.ratio import ratio
@@ -240,9 +241,12 @@ def _why(name: str, ratings: Ratings, counts: Mapping[str, int], total: _GradeCo
             return "there are no two labelers"
         return f"there are no two independent labelers ({basis(ratings.labelers, left_out)})"
     if counts[name] == 0:
-        by = f"all {labelers} labelers" if name in _FLEISS and labelers > 2 else "two labelers"
-        return f"no pair was graded by {by}"
+        if name in _FLEISS and labelers > 2:
+            text = f"no pair was graded by all {labelers} labelers"
+            return TranslatableText(text, "no_pair_of_all", labelers=labelers)
+        return "no pair was graded by two labelers"
     if name in _GWET:
         return "the scale has one grade only"
     given = total.given[-1] if name in _FLEISS else total.given.sum(axis=0)
-    return f"every pair got the grade {ratings.scale[int(np.argmax(given))]} from all"
+    grade = ratings.scale[int(np.argmax(given))]
+    return TranslatableText(f"every pair got the grade {grade} from all", "same_grade", grade=grade)

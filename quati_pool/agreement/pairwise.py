@@ -12,6 +12,7 @@ from quati_pool.agreement.coefficients import COEFFICIENTS, coefficients, why_un
 from quati_pool.agreement.confusion import binarize, confusion_by_query
 from quati_pool.agreement.estimates import Estimates, estimate, resample
 from quati_pool.agreement.ratings import Ratings
+from quati_pool.errors import TranslatableText
 from quati_pool.records import Int
 from quati_pool.stats.bootstrap import DRAWS, Values
 
@@ -167,8 +168,8 @@ def per_query(ratings: Ratings, names: Sequence[str] = tuple(COEFFICIENTS)) -> l
     return [QueryAgreement(query_id, tuple(row)) for query_id, row in zip(query_ids, pairs, strict=True) if row]
 
 
-def grade_words(scale: Sequence[int]) -> list[str]:
-    return [f"the grade {grade}" for grade in scale]
+def grade_words(scale: Sequence[int]) -> list[TranslatableText]:
+    return [TranslatableText(f"the grade {grade}", "grade", grade=grade) for grade in scale]
 
 
 def threshold_words(grade: int) -> list[str]:

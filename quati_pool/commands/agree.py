@@ -15,7 +15,7 @@ from quati_pool.agreement.paper_tables import Layout, QueryLayout, layout, matri
 from quati_pool.agreement.pool_join import UnmatchedRow
 from quati_pool.agreement.ratings import Ratings
 from quati_pool.agreement.weighted_pairs import weigh
-from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.errors import InputError, QuatiPoolError, TranslatableText
 from quati_pool.files.problems import quoted
 from quati_pool.labels.gathered import Gathered, LabelFiles
 from quati_pool.labels.sources import gather, workspace_for
@@ -136,13 +136,17 @@ def join_ratings(gathered: Gathered) -> Ratings:
         problem = f"only {next(iter(graded))} has grades" if graded else "nobody has graded anything"
         left_out = "; ".join(f"{name} is left out: {reason}" for name, reason in gathered.problems.items())
         problem += f" ({left_out})" if left_out else ""
+        text = f"{problem}; agreement needs two labelers: run another judge, or name files with --labels FILE"
         raise QuatiPoolError(
-            f"{problem}; agreement needs two labelers: run another judge, or name files with --labels FILE"
+            TranslatableText(text, "one_labeler", name=next(iter(graded)))
+            if graded
+            else TranslatableText(text, "nobody_graded")
         )
     members = {source.name: source.members for source in gathered.sources if source.members}
     ratings = Ratings.join(graded, list(gathered.scale), gathered.people, members)
     if (ratings.grade >= 0).sum(axis=0).max(initial=0) < 2:
-        raise QuatiPoolError(_nothing_common(ratings) + _unmatched(gathered.unmatched))
+        text = _nothing_common(ratings) + _unmatched(gathered.unmatched)
+        raise QuatiPoolError(TranslatableText(text, "nothing_common"))
     return ratings
 
 

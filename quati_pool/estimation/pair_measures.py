@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.errors import ConfigError
+from quati_pool.errors import ConfigError, TranslatableText
 
 Values = npt.NDArray[np.float64]
 
@@ -62,9 +62,8 @@ def parse_pair_measure(name: str) -> PairMeasure:
     """
     found = _NAME.match(name)
     if found is None:
-        raise ConfigError(
-            f"{name!r} cannot be estimated from a sample of pairs: {_SERVED}; draw --random-queries for it"
-        )
+        text = f"{name!r} cannot be estimated from a sample of pairs: {_SERVED}; draw --random-queries for it"
+        raise ConfigError(TranslatableText(text, "not_from_pairs", measure=name))
     kind, relevant, cutoff = found[1], found[2], int(found[3])
     if kind.startswith("P"):
         return PairMeasure(name, np.full(cutoff, 1.0 / cutoff), normalized=False, relevant=int(relevant or 1))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import QuatiPoolError, TranslatableText
 from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame, Values
 from quati_pool.estimation.pair_measures import PairMeasure
 
@@ -52,10 +52,11 @@ def probabilities(
     most = weighted.sum() / (1 - uniform * (~weighted).sum() / pairs)
     expected = min(expected, most) if capped else expected
     if expected > most:
-        raise QuatiPoolError(
+        text = (
             f"only {weighted.sum():,} pairs matter for {measure.name}: the systems rank them in their first "
             f"{measure.cutoff}; ask for at most {int(most)} pairs"
         )
+        raise QuatiPoolError(TranslatableText(text, "few_matter", measure=measure.name, most=int(most)))
     if expected == pairs:
         # Rounding errors would leave some to chance.
         return np.ones(pairs)

@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from quati_pool.errors import InputError
+from quati_pool.errors import InputError, TranslatableText
 from quati_pool.files.formats import TableFormat
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import (
@@ -204,7 +204,8 @@ def _tsv(path: Path, fields: Sequence[Field], headerless: bool, problems: Proble
                 continue
             pick, width, model = _picker(path, line, names, fields), len(names), " <tab> ".join(names)
         if len(row) != width:
-            problems.report(path, line, f"{_columns(row)}; expected {width}: {model}")
+            message = f"{_columns(row)}; expected {width}: {model}"
+            problems.report(path, line, TranslatableText(message, "columns", count=len(row), expected=width))
             continue
         values = pick(row)
         fault = _id_in_quotes(fields, values) if '"' in text else None

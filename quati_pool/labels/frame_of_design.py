@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from quati_pool.annotation.presentation_order import query_places
 from quati_pool.annotation.sampling import frame_sha, random_query_order
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import QuatiPoolError, TranslatableText
 from quati_pool.labels.graded_frame import GradedFrame
 from quati_pool.labels.peoples_grades import Pair, PeoplesGrades
 from quati_pool.labels.sampling_frame import SamplingFrame
@@ -66,18 +66,20 @@ def _frame_pairs(design: Design, designs: Designs, pool: Sequence[Pair]) -> list
     stored = designs.frame(design.design_id)
     if stored is None:
         if frame_sha(*zip(*pool, strict=True)) != design.frame_sha:
-            raise QuatiPoolError(
+            text = (
                 f"the pool has changed since design {design.design_id} was drawn, and what it was drawn from is not "
                 "stored; draw a new design"
             )
+            raise QuatiPoolError(TranslatableText(text, "pool_changed", design=str(design.design_id)))
         return list(pool)
     frame = [(one.query_id, one.doc_id) for one in stored]
     gone = set(frame).difference(pool)
     if gone:
-        raise QuatiPoolError(
+        text = (
             f"{len(gone):,} of the {len(frame):,} pairs that design {design.design_id} was drawn from are no longer in "
             "the pool; build the pool that it was drawn from, or draw a new design"
         )
+        raise QuatiPoolError(TranslatableText(text, "pool_changed", design=str(design.design_id)))
     return frame
 
 

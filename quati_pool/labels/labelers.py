@@ -15,7 +15,7 @@ from typing import Any
 
 from quati_pool.agreement.matching import match
 from quati_pool.component_files import place_of
-from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError, TranslatableText, message_of
 from quati_pool.files.artifacts import digest, file_digest, unfinished
 from quati_pool.files.pools import PooledPair, read_pool
 from quati_pool.judging.base import Judge, Setting
@@ -132,7 +132,8 @@ class Grading:
             return self._judge_labeler(name, settings)
         found = self._stored_labeler(name)
         if found is None and People(self.store, self.config.name).named(name) is not None:
-            raise ConfigError(f"{name} has graded nothing yet; run: quati-pool annotate")
+            text = f"{name} has graded nothing yet; run: quati-pool annotate"
+            raise ConfigError(TranslatableText(text, "nothing_graded", labeler=name))
         if found is None:
             raise ConfigError(f"there is no labeler {name!r} in {self.config.name}; {nearest(name, self.names)}")
         return found
@@ -154,7 +155,7 @@ class Grading:
             try:
                 labelers.append(self.labeler(name))
             except (ConfigError, InputError) as error:
-                problems[name] = str(error)
+                problems[name] = message_of(error)
         return labelers, problems
 
     def people(self) -> list[StoredLabeler]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import QuatiPoolError, TranslatableText
 from quati_pool.labels.base import NOT_GIVEN, Graded, Labeler
 from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.records import Ids, Qrels, State, code_ids
@@ -33,7 +33,8 @@ def outside(labeler: Labeler, coverage: LabelCoverage) -> int:
 def nothing_graded(labeler: str, kind: str = "judge") -> QuatiPoolError:
     remedies = {"file": "check that its file names the collection's ids", "assessor": "run: quati-pool annotate"}
     remedy = remedies.get(kind, f"run: quati-pool judge {labeler}")
-    return QuatiPoolError(f"{labeler} has graded no pair of the pool; {remedy}")
+    text = f"{labeler} has graded no pair of the pool; {remedy}"
+    return QuatiPoolError(TranslatableText(text, "nothing_graded", labeler=labeler))
 
 
 def refuse_missing(labeler: Labeler, coverage: LabelCoverage) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import QuatiPoolError, TranslatableText
 from quati_pool.estimation.pair_estimates import PairSample
 from quati_pool.estimation.pair_frame import NO_GRADE
 from quati_pool.estimation.query_regression import QuerySample
@@ -164,7 +164,8 @@ class SamplingFrame:
         pairs of each stratum."""
         selected = self.among(drawn)
         if not selected.any():
-            raise QuatiPoolError(f"{words}: no pair was drawn; estimates need people's grades of drawn pairs")
+            text = f"{words}: no pair was drawn; estimates need people's grades of drawn pairs"
+            raise QuatiPoolError(TranslatableText(text, "nothing_drawn"))
         complete, left_out, waiting = self._complete(order, selected)
         within = selected & np.isin(self.query, complete)
         rows = np.flatnonzero(within)
@@ -250,7 +251,11 @@ def _check_strata(sample: QuerySample, names: Sequence[str]) -> None:
     few = np.flatnonzero((sample.counts < FEWEST_OF_STRATUM) & (sample.counts < sample.sizes))
     if len(names) > 1 and len(few):
         stratum = int(few[0])
+        graded = int(sample.counts[stratum])
+        text = (
+            f"the stratum {names[stratum]} has {counted(graded, 'query', 'queries')} graded, and needs "
+            f"{FEWEST_OF_STRATUM}; have more queries graded"
+        )
         raise QuatiPoolError(
-            f"the stratum {names[stratum]} has {counted(int(sample.counts[stratum]), 'query', 'queries')} graded, and "
-            f"needs {FEWEST_OF_STRATUM}; have more queries graded"
+            TranslatableText(text, "few_of_stratum", stratum=names[stratum], count=graded, least=FEWEST_OF_STRATUM)
         )

@@ -100,6 +100,19 @@ class Assignments:
         with self._store.reading() as connection:
             return int(connection.execute(statements.FREE_PAIRS, self._of(name)).scalar_one())
 
+    def pairs_of_idle_leads(self, name: str) -> int:
+        """How many more pairs a person could be given if leads who do not grade (see ``graders``) held none."""
+
+        with self._store.reading() as connection:
+            return int(connection.execute(statements.IDLE_PAIRS, self._of(name)).scalar_one())
+
+    def graders(self) -> frozenset[str]:
+        """Everybody with an access code, except leads who have neither done a slot nor hold one for good: what they
+        hold under a lease they got by opening the page."""
+
+        with self._store.reading() as connection:
+            return frozenset(connection.execute(statements.GRADERS, {"of": self._collection}).scalars())
+
     def free(self, name: str, query_id: str, design_id: int | None = None) -> list[Slot]:
         """The slots of a query (of one design, if it is given) that a person could be given, one per pair (the lowest
         replicate), by doc_id."""

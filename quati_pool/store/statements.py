@@ -15,6 +15,7 @@ from sqlalchemy import (
     bindparam,
     exists,
     func,
+    or_,
     select,
     update,
 )
@@ -123,6 +124,31 @@ FREE_PAIRS = select(
     .scalar_subquery()
 )
 """How many pairs a person could be given, over all queries: QUEUES minus HAD plus OVER."""
+
+# Who grades
+
+_a = assessors.c
+_of_theirs = assignments.alias("of_theirs")
+_begun = exists(
+    select(_of_theirs.c.assignment_id).where(
+        _of_theirs.c.collection == _a.collection, _of_theirs.c.holder == _a.name,
+        or_(_of_theirs.c.state == "done", and_(_of_theirs.c.state == "open", _of_theirs.c.leased_until.is_(None))),
+    )
+)  # fmt: skip
+
+GRADERS = select(_a.name).where(_a.collection == COLLECTION, _a.revoked_at.is_(None), or_(_a.role != "lead", _begun))
+"""Everybody with an access code, except leads who have neither done a slot nor hold one for good."""
+
+_idle_leads = select(_a.name).where(_a.collection == COLLECTION, _a.role == "lead", _a.name != NAME, ~_begun)
+
+IDLE_PAIRS = select(func.count()).select_from(
+    select(_c.query_id, _c.doc_id)
+    .where(_c.collection == COLLECTION, _c.state == "open", _c.leased_until >= database_now(),
+           _c.holder.in_(_idle_leads), not_yet(NAME), ~_also_free())
+    .distinct()
+    .subquery()
+)  # fmt: skip
+"""How many pairs, not among FREE_PAIRS, a person could be given if leads who are not GRADERS held none."""
 
 # Progress
 

@@ -7,11 +7,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextArea
 
 from annotator_app import context, words
+from quati_pool.agreement.coefficients import why_undefined
+from quati_pool.agreement.pairwise import grade_words
 from quati_pool.annotation.codes import token_sha
 from quati_pool.annotation.quality_control import Finding
 from quati_pool.commands.annotate import remarks
@@ -23,6 +26,7 @@ from quati_pool.commands.annotate.review.consistency import GoldResult, SelfAgre
 from quati_pool.commands.annotate.review.dashboard import dashboard
 from quati_pool.commands.annotate.review.interval_width import IntervalWidth
 from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.errors import TranslatableText
 from quati_pool.records import State
 from quati_pool.store.database import Store
 from quati_pool.store.errors import StoreError
@@ -433,7 +437,7 @@ def test_the_dashboard_draws_findings_agreement_and_links(here: Here, monkeypatc
     ]
     monkeypatch.setattr(boards, "suspicious", lambda _: found)
     text = shown(page("dashboard", tokens.lia, monkeypatch))
-    for part in ("97 % of 120 grades are 0", "median 1.2 s", "31 times the grade 2", "1.50 grades away"):
+    for part in ("97 % of the 120 grades are 0", "median 1.2 s", "31 times the grade 2", "1.50 grades away"):
         assert part in text
     # κ of ana and bia by hand: 1/3 (tests/commands/annotate/review/test_dashboard.py).
     assert '<td class="number">0.33' in text
@@ -442,7 +446,9 @@ def test_the_dashboard_draws_findings_agreement_and_links(here: Here, monkeypatc
 
 def test_the_dashboard_draws_repeats_and_gold_pairs(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     _, tokens = here
-    undefined = "both gave every pair the grade 2"
+    table = np.zeros((4, 4), dtype=np.int64)
+    table[2, 2] = 2
+    undefined = why_undefined(table, grade_words(range(4)), "one", "two")
     agreed = {"kappa": 0.25, "kappa_quadratic": 0.5, "agreement": 0.75}
     repeats = (
         SelfAgreement("ana", 4, agreed, {}),
@@ -462,8 +468,8 @@ def test_the_dashboard_draws_repeats_and_gold_pairs(here: Here, monkeypatch: pyt
     ):
         cells = "".join(f'<td class="number">{number}</td>' for number in numbers)
         assert re.search(rf"<tr><td class=.word.>[^/]*{name}.{{0,6}}</td>{re.escape(cells)}</tr>", text), name
-    assert f"&lt;i&gt;, κ: {undefined}." in text
-    assert "40 % of 5 gold pairs graded as known (below 60 %)" in text
+    assert "&lt;i&gt;, κ: the grade 2 for every pair on both sides." in text
+    assert "40 % of the 5 gold pairs graded as known (below 60 %)" in text
 
 
 @pytest.mark.parametrize(
@@ -487,7 +493,11 @@ def test_the_dashboard_draws_repeats_and_gold_pairs(here: Here, monkeypatch: pyt
             IntervalWidth("queries", graded=5, missing=3),
             "The first interval needs 3 more questions, graded in full in the order in which they are given out.",
         ),
-        (IntervalWidth("pairs", problem="no judge <b>"), "No interval yet: no judge &lt;b&gt;"),
+        (IntervalWidth("pairs", problem="no judge <b>"), "No interval yet: no judge &lt;b&gt;."),
+        (
+            IntervalWidth("pairs", problem=TranslatableText("of the command line", "not_from_pairs", measure="<i>")),
+            "No interval yet: &lt;i&gt; cannot be estimated from drawn pairs, only from drawn questions.",
+        ),
     ],
 )
 def test_the_dashboard_says_how_wide_intervals_are_and_what_more_grades_bring(
@@ -505,6 +515,36 @@ def test_a_dashboard_that_failed_says_why(here: Here, monkeypatch: pytest.Monkey
     with AnnotationSession.open(session.config.path) as bare:
         context.use(bare)
         assert "quati-pool build" in shown(page("dashboard", tokens.lia, monkeypatch))
+
+
+GRADE_0 = TranslatableText("the grade 0", "grade", grade=0)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (why_undefined(np.diag([1, 0]), [GRADE_0, "?"], "ana", "bia"), {
+            "en": "one pair in common only", "pt": "só um par em comum", "es": "solo un par en común",
+        }),
+        (why_undefined(np.array([[1, 0], [2, 0]]), [GRADE_0, "?"], "ana", "{bia}"), {
+            "en": "the grade 0 for every pair ({bia})",
+            "pt": "a nota 0 em todos os pares ({bia})",
+            "es": "la nota 0 en todos los pares ({bia})",
+        }),
+        (TranslatableText("", "few_pairs", count=1, least=1500), {
+            "en": "1 pair is graded, and an interval needs 1,500",
+            "pt": "1 par foi avaliado, e um intervalo exige 1.500",
+            "es": "1 par está evaluado, y un intervalo exige 1\N{NO-BREAK SPACE}500",
+        }),
+        ("pool.yaml:3: no such key", dict.fromkeys(words.LANGUAGES, "pool.yaml:3: no such key")),
+    ],
+)  # fmt: skip
+def test_what_commands_say_is_said_in_the_pages_language(
+    monkeypatch: pytest.MonkeyPatch, said: str, expected: dict[str, str]
+) -> None:
+    for language, translated in expected.items():
+        monkeypatch.setattr(context, "language", lambda language=language: language)
+        assert context.translated(said) == translated
 
 
 @pytest.mark.parametrize("language", words.LANGUAGES)

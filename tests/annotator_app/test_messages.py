@@ -56,6 +56,20 @@ def refusals() -> set[str]:
     }
 
 
+def sentences() -> dict[str, set[str]]:
+    """The keywords of everything that commands say in such a way that a page can say it too, with the names of the
+    values that each fills in."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(Path(quati_pool.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "TranslatableText":
+                keyword = node.args[1]
+                assert isinstance(keyword, ast.Constant), f"{path}:{node.lineno}"
+                names = {str(one.arg) for one in node.keywords}
+                assert found.setdefault(str(keyword.value), names) == names, f"{path}:{node.lineno}"
+    return found
+
+
 def exists(key: str) -> bool:
     return key in ENGLISH or f"{key}.other" in ENGLISH
 
@@ -113,6 +127,20 @@ def test_every_key_that_the_code_asks_for_is_there() -> None:
 def test_every_reason_for_refusing_an_answer_has_words() -> None:
     assert {"evidence_needed", "remark_empty"} <= refusals()
     assert not {reason for reason in refusals() if not exists(f"annotate.{reason}")}
+
+
+@pytest.mark.parametrize("language", list(words.LANGUAGES))
+def test_what_commands_say_has_words_with_the_same_values(language: str) -> None:
+    of_values = sentences()
+    assert {"one_grade", "few_pairs", "nobody_graded", "off_scale"} <= set(of_values)
+    there: dict[str, set[str]] = {}
+    for key, text in words.messages(language).items():
+        section, _, name = key.partition(".")
+        if section == "commands":
+            keyword = name.removesuffix(".one").removesuffix(".other")
+            assert ("count" in of_values.get(keyword, ())) is (keyword != name), f"{key} counts, or does not"
+            there[keyword] = there.get(keyword, set()) | fields(text)
+    assert there == of_values
 
 
 def test_no_message_is_unused() -> None:

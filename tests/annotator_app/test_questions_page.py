@@ -122,7 +122,7 @@ def test_without_a_corpus_the_page_says_what_to_run(tmp_path: Path, visit: Visit
         context.use(bare)
         page = visit(sign_in(bare, "ana"))
         page.segmented_control(key="q.way").set_value("passage").run()
-        assert "run: quati-pool build" in shown(page)
+        assert "A lead has to build the collection first (quati-pool build)." in shown(page)
 
 
 def test_a_second_person_accepts_and_the_author_cannot(session: AnnotationSession, visit: Visit) -> None:

@@ -179,6 +179,25 @@ def test_a_refused_design_is_answered_without_the_words_of_the_command_line(
     assert "This takes 6 assignments, and the people you named get 5 at most." in shown(pressed(app, "Preview"))
 
 
+def test_what_is_wrong_with_pasted_rows_and_notes_of_a_preview_are_in_the_leads_language(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context, "language", lambda: "pt")
+    app = page(here[1].lia, monkeypatch)
+    for rows, said in (
+        ("q0\td0\t9\tporque", "Linha 1: a nota 9 não está na escala (0, 1, 2, 3)"),
+        ("q0\td0\tboa\tporque", "Linha 1: &#39;boa&#39; não é uma nota"),
+        ("q0\td0\t1", "Linha 1: 3 colunas em vez de 4"),
+        ("query_id\tdoc_id\trelevance\texplanation", "Isto não é possível: não há nenhum par nestas linhas."),
+    ):
+        app.text_area(key="team.rows0").set_value(rows)
+        assert said in shown(pressed(app, "Adicionar os pares"))
+    app.text_area(key="team.rows0").set_value("q0\td0\t1\tporque")
+    pressed(app, "Adicionar os pares")
+    text = shown(pressed(app, "Prévia"))
+    assert "1 dos pares escolhidos é de prática: as pessoas veem a nota conhecida antes de avaliar" in text
+
+
 def test_a_design_is_taken_back_but_for_what_is_done(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     session, tokens = here
     app = page(tokens.lia, monkeypatch)
@@ -257,7 +276,7 @@ def test_pairs_for_a_measure_are_previewed_and_drawn(workspace: Path, monkeypatc
         app.number_input(key="team.expect").set_value(20)
         app.selectbox(key="team.weigh").set_value("lexical")
         text = shown(pressed(app, "Preview"))
-        assert "inclusion probabilities go from" in text
+        assert "pairs are certain to be chosen" in text
         assert re.search(r"<td.*?>0\.\d{4} – \d\.\d{4}</td>", text)
         assert "Design 1 is created, with " in shown(pressed(app, "Create"))
         text = shown(app.run())

@@ -75,7 +75,7 @@ def marked(page: Page) -> list[str]:
 def test_sentences_are_marked_by_keys_and_words_by_mouse(browser: Browser, tmp_path: Path) -> None:
     text = "Quatis vivem em bandos. Comem frutas e insetos! Dormem em árvores?"
     config = collection(tmp_path / "small", [pair("q0", f"d{d}", text) for d in range(4)])
-    with at_work(browser, config) as (app, record):
+    with at_work(browser, config, scheme="dark", language="es") as (app, record):
         page = record.page
         question(page)
         for key in ("e", "ArrowRight", " ", "ArrowDown", "Enter", "ArrowLeft", "ArrowUp"):
@@ -92,14 +92,14 @@ def test_sentences_are_marked_by_keys_and_words_by_mouse(browser: Browser, tmp_p
         select(page, 0, 6)
         page.keyboard.press("e")
         select(page, text.index("frutas"), text.index("frutas") + 6)
-        page.get_by_role("button", name="Evidence").click()
+        page.get_by_role("button", name="Evidencia").click()
         select(page, text.index("utas e"), text.index("insetos") + 7)  # overlaps the one before
         page.keyboard.press("e")
         assert marked(page) == ["Quatis", "frutas e insetos"]
         page.locator("mark.evidence").first.click()  # takes it away
         assert marked(page) == ["frutas e insetos"]
         page.keyboard.press("h")  # the passage is drawn again
-        expect(page.get_by_role("button", name="No highlight")).to_be_visible()
+        expect(page.get_by_role("button", name="Sin resaltar")).to_be_visible()
         assert marked(page) == ["frutas e insetos"]
         press(page, "2")
 
@@ -216,13 +216,13 @@ def test_evidence_that_is_needed_is_given_by_touch(browser: Browser, tmp_path: P
     config = collection(
         tmp_path / "small", [pair("q0", f"d{d}", text) for d in range(2)], annotation={"evidence": "required"}
     )
-    with at_work(browser, config, width=390, height=844, scheme="light", language="pt-BR") as (app, record):
+    with at_work(browser, config, width=390, height=844, scheme="light", language="es-MX") as (app, record):
         page = record.page
         asked = question(page)
-        grade = page.get_by_role("button", name="Muito relevante")
+        grade = page.get_by_role("button", name="Muy relevante")
         grade.tap()
         notice = page.locator(".said .notice")
-        expect(notice).to_contain_text("toque em uma frase")
+        expect(notice).to_contain_text("toca una frase")
         grade.tap()  # sentences are marked by touch all the same
         record.screenshot(tmp_path / "needed.png")
         page.locator(".passage").tap(position={"x": 60, "y": 25})

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from quati_pool.annotation.codes import token_sha
+from quati_pool.commands.annotate.grading.submission import submit
 from quati_pool.commands.annotate.session import AnnotationSession
 from tests.browser.pages import Scheme
 from tests.browser.served import Served, code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import clean, press
 from tests.browser.test_appearance import asserts_legible
-from tests.commands.annotate.people_at_work import assigned, collection
+from tests.commands.annotate.people_at_work import answer, assigned, collection, item, text
 from tests.commands.judged import pair
 
 pytestmark = pytest.mark.browser
@@ -23,6 +25,7 @@ LONG_QUERY = (
     "quais foram os efeitos econômicos e sociais da construção da rodovia Transamazônica nas comunidades ribeirinhas "
     "do Pará durante a década de 1970, e como o governo federal respondeu às críticas dos ambientalistas daquele tempo"
 )
+LONG = "Uma frase que se repete muitas vezes. " * 200
 GUIDELINES = """# Como julgar
 
 Leia a **pergunta** primeiro.
@@ -43,14 +46,14 @@ NAMES = ["ana", "bia", "caio", "dora"]
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One long query: a long passage and short ones for each of five people."""
+    """One long query: a long passage and short ones for each of seven people."""
     folder = tmp_path_factory.mktemp("page") / "small"
-    texts = ["Uma frase que se repete muitas vezes. " * 200, "Curta.", "Duas frases. Curtas.", "Outra."]
+    texts = [LONG, "Curta.", "Duas frases. Curtas.", "Outra."]
     rows = [{**pair("q0", f"d{place}", text), "query": LONG_QUERY} for place, text in enumerate(texts)]
     config = collection(folder, rows, annotation={"prompt": "quati-pt", "guidelines": "guidelines.md"})
     (folder / "guidelines.md").write_text(GUIDELINES, encoding="utf-8")
     with AnnotationSession.open(config) as session:
-        assigned(session, [None] * (len(NAMES) + 1))
+        assigned(session, [None] * (len(NAMES) + 3))
     with served(config) as started:
         yield started
 
@@ -102,6 +105,126 @@ def test_everything_has_its_place_and_can_be_read(
         clean(record, app)
 
 
+def test_keys_scroll_a_long_passage_and_the_guide_leaves_it_where_it_is(browser: Browser, app: Served) -> None:
+    with visitor(browser, 1280, "light", "en", 720) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(app.config, "fabio"))
+        while True:
+            asked = question(page)
+            if len(page.locator(".passage").inner_text()) > 1000:
+                break
+            press(page, "1", asked)
+        assert page.evaluate("document.activeElement === document.body")
+        at = "{ scrollTop, scrollHeight, clientHeight }"
+        most, window = page.evaluate(
+            f"(({at}) => [scrollHeight - clientHeight, clientHeight])(document.querySelector('[data-testid=stMain]'))"
+        )
+
+        def scrolled(top: int) -> None:
+            page.wait_for_function("top => document.querySelector('[data-testid=stMain]').scrollTop === top", arg=top)
+
+        # Of what was to be read between the header and the bar, the last line is still there.
+        step = window - page.locator(".desk .bar").evaluate("bar => bar.offsetHeight") - 80
+        for key, top in (
+            ("PageDown", step),
+            (" ", 2 * step),
+            ("Shift+ ", step),
+            ("ArrowDown", step + 40),
+            ("ArrowUp", step),
+            ("PageUp", 0),
+            ("End", most),
+            ("Home", 0),
+        ):
+            page.keyboard.press(key)
+            scrolled(top)
+        for held in (1, 2):
+            page.keyboard.down("PageDown")
+            scrolled(held * step)
+        page.keyboard.up("PageDown")
+        page.keyboard.press("Shift+ArrowDown")  # is for what is selected
+        # The guide, and what is found in it.
+        page.keyboard.press("?")
+        field, hit = page.locator(".guide input"), page.locator(".guide .hit")
+        expect(field).to_be_focused()
+        field.fill("rodape")
+        expect(hit).to_be_in_viewport(ratio=1)
+        scrolled(2 * step)
+        page.keyboard.press("Escape")
+        scrolled(2 * step)
+        # Sentences are marked by the same keys.
+        page.keyboard.press("Home")
+        scrolled(0)
+        for key in ("e", "ArrowDown", " "):
+            page.keyboard.press(key)
+        expect(page.locator("mark.evidence")).to_have_count(1)
+        scrolled(0)
+        page.keyboard.press("Escape")
+        page.keyboard.press(" ")
+        scrolled(step)
+        expect(page.locator("mark.evidence")).to_have_count(1)
+        assert question(page) == asked
+        clean(record, app)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, dict[str, str]]]:
+    """Two queries of four passages, which three people with these codes share; each of them has practised on two pairs,
+    once right, and graded two, in 4.25 s each."""
+    rows = [pair(f"q{q}", f"d{d}", text(10 * q + d)) for q in range(2) for d in range(4)]
+    config = collection(tmp_path_factory.mktemp("shared") / "small", rows)
+    codes = {name: code_for(config, name) for name in NAMES[:3]}
+    with AnnotationSession.open(config) as session:
+        for doc_id, known in (("d0", 2), ("d1", 0)):
+            session.training.add("q0", doc_id, known, "porque", "lia")
+        assigned(session, [None] * len(codes))
+        for place, name in enumerate(codes):
+            session.people.sign_in(name, token_sha(name), 3600)
+            for number in range(4):
+                submit(session, name, item(session, name), answer(10 * place + number))
+    with served(config) as started:
+        yield started, codes
+
+
+@pytest.mark.parametrize(
+    ("name", "look", "total", "pace"),
+    [
+        ("ana", ("en", 1280, "dark"), "{} of about 6", r"\d today · about 4 s per pair · practice: 1 of 2 right"),
+        (
+            "bia",
+            ("pt-BR", 390, "light"),
+            "{} de cerca de 6",
+            r"\d hoje · cerca de 4 s por par · prática: 1 de 2 certos",
+        ),
+        ("caio", ("es", 390, "dark"), "{} de unos 6", r"\d hoy · unos 4 s por par · práctica: 1 de 2 correctos"),
+    ],
+)
+def test_the_page_says_what_remains_how_fast_one_is_and_how_practice_went(
+    browser: Browser,
+    shared: tuple[Served, dict[str, str]],
+    name: str,
+    look: tuple[str, int, Scheme],
+    total: str,
+    pace: str,
+) -> None:
+    """The four pairs of the query that somebody holds, and a third of the four others: 4 + 2."""
+    (language, width, scheme), (app, codes) = look, shared
+    with visitor(browser, width, scheme, language, 844) as (_, record):
+        page = record.page
+        sign_in(page, app, codes[name])
+        asked = question(page)
+        measures, shown = page.locator(".measure b"), page.locator(".pace")
+        expect(measures).to_have_text(["2 / 4", total.format(2)])
+        expect(measures.last).to_be_in_viewport(ratio=1)
+        if width < 600:
+            expect(shown).to_be_hidden()  # there is no room for it above the passage
+            page.locator("[data-do=more]").tap()
+        expect(shown).to_be_in_viewport(ratio=1)
+        expect(shown).to_have_text(re.compile(pace))
+        press(page, "1", asked)
+        expect(measures).to_have_text(["3 / 4", total.format(3)])
+        clean(record, app)
+
+
 def test_on_a_phone_the_query_and_the_other_buttons_unfold(browser: Browser, app: Served) -> None:
     with visitor(browser, 390, "light", "en", 844) as (_, record):
         page = record.page
@@ -136,14 +259,10 @@ def test_on_a_phone_two_whole_lines_of_a_near_identical_passage_are_shown(browse
         clean(record, app)
 
 
-def test_the_guide_is_searched_without_accents_and_runs_nothing(browser: Browser, tmp_path: Path) -> None:
-    config = collection(tmp_path / "small", [pair("q0", "d0", "Uma frase.")], annotation={"guidelines": "g.md"})
-    (config.parent / "g.md").write_text(GUIDELINES, encoding="utf-8")
-    with AnnotationSession.open(config) as session:
-        assigned(session)
-    with served(config) as app, visitor(browser) as (_, record):
+def test_the_guide_is_searched_without_accents_and_runs_nothing(browser: Browser, app: Served) -> None:
+    with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
+        sign_in(page, app, code_for(app.config, "gil"))
         question(page)
         page.keyboard.press("?")
         guide = page.locator("dialog.guide")

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.records import Label
-from tests.browser.pages import intercept
+from tests.browser.pages import Scheme, intercept
 from tests.browser.served import Served, code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import another, clean, press
 from tests.commands.annotate.people_at_work import assigned, collection, text
@@ -19,7 +19,7 @@ from tests.commands.judged import pair
 
 pytestmark = pytest.mark.browser
 
-PEOPLE = ["ana", "bia", "caio", "dora", "eva", "fabio", "gil", "hugo", "ines", "joao", "keila", "lia"]
+PEOPLE = ["ana", "bia", "caio", "dora", "eva", "fabio", "gil", "hugo", "ines", "joao", "keila", "lia", "mara"]
 GUIDELINES = """# Como avaliar
 
 Considere a *situação geográfica* da pergunta.
@@ -91,6 +91,12 @@ AT_ONCE = """key => {
     observer.disconnect();
     document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
   }).observe(document.querySelector(".desk"), { attributes: true, attributeFilter: ["data-item"] });
+}"""
+
+
+TWICE = """key => {
+  const focused = document.activeElement;
+  for (let time = 0; time < 2; time++) focused.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
 }"""
 
 
@@ -364,13 +370,31 @@ def test_the_guide_is_read_and_searched_by_keys_and_nothing_is_graded_meanwhile(
         field.fill("")
         expect(found).to_have_text("")
         expect(hits).to_have_count(0)
-        # Neither while the field is written in, nor while something else has the focus.
+        # Neither while the field is written in, nor while something else of the guide has the focus.
         page.keyboard.type("2su")
-        page.keyboard.press("Tab")
-        expect(page.get_by_role("button", name="Close")).to_be_focused()
-        for key in "0123suxnhe":
-            page.keyboard.press(key)
+        for part, where in (
+            (page.get_by_role("button", name="Close"), "Shift+Tab"),
+            (page.locator(".guide-text"), None),
+            (page.locator(".guide-head"), None),
+            (page.locator(".guide summary").first, "Tab"),
+        ):
+            if where is None:
+                part.click(position={"x": 3, "y": 3})
+            else:
+                field.focus()
+                page.keyboard.press(where)
+                if where == "Tab":
+                    page.keyboard.press(where)
+            expect(part).to_be_focused()
+            for key in "0123suxnhe":
+                page.keyboard.press(key)
+        details = page.locator(".guide details").first
+        page.keyboard.press(" ")
+        expect(details).to_have_attribute("open", "")
+        expect(page.locator(".guide .shown").first).to_be_visible()
+        page.evaluate(TWICE, "?")  # closed and opened, with the focus in it both times
         expect(guide).to_be_visible()
+        page.keyboard.press("Tab")
         page.keyboard.press("?")
         expect(guide).to_be_hidden()
         page.keyboard.press("?")
@@ -384,25 +408,116 @@ def test_the_guide_is_read_and_searched_by_keys_and_nothing_is_graded_meanwhile(
     assert states(config, "ines") == [("ok", 2)]
 
 
-def test_the_guide_holds_the_scale_with_examples_and_the_guidelines(
-    browser: Browser, app: Served, config: Path
+@pytest.mark.parametrize(
+    ("name", "language", "width", "scheme", "headings"),
+    [
+        ("lia", "en", 1280, "light", ["Guide", "What the grades mean", "Guidelines"]),
+        ("mara", "es", 700, "dark", ["Guía", "Qué significan las notas", "Pautas"]),
+    ],
+)
+def test_the_guide_is_next_to_the_passage_and_stays_while_pairs_are_graded(
+    browser: Browser,
+    app: Served,
+    config: Path,
+    name: str,
+    language: str,
+    width: int,
+    scheme: Scheme,
+    headings: list[str],
 ) -> None:
+    with visitor(browser, width, scheme, language, height=720) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, name))
+        asked = question(page)
+        guide, button, note = (page.locator(part) for part in ("dialog.guide", ".bar [data-do=guide]", "#note"))
+        expect(button).to_have_attribute("aria-expanded", "false")
+        page.keyboard.press("?")
+        expect(guide.locator("h2")).to_have_text(headings)
+        expect(button).to_have_attribute("aria-expanded", "true")
+        expect(page.locator(".scale")).to_be_hidden()  # the guide holds it
+        box = guide.bounding_box()
+        assert box
+        for part in (".passage", ".bar", ".query"):
+            other = page.locator(part).bounding_box()
+            assert other
+            assert other["x"] + other["width"] < box["x"], part
+            expect(page.locator(part)).to_be_in_viewport(ratio=1)
+        for part in ("dialog.guide", ".guide input", ".guide button"):
+            expect(page.locator(part)).to_be_in_viewport(ratio=1)
+        field = guide.locator("input").bounding_box()
+        assert field
+        assert field["x"] + field["width"] <= box["x"] + box["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+        # By keys once the focus is outside, and by the mouse.
+        page.locator(".passage").click()
+        press(page, "2", asked)
+        asked = question(page)
+        expect(guide).to_be_visible()
+        page.locator("[data-do=grade]").nth(1).click()
+        another(page, asked)
+        asked = question(page)
+        expect(guide).to_be_visible()
+        page.keyboard.press("n")
+        page.keyboard.type("0?")
+        page.keyboard.press("Escape")  # leaves the field
+        expect(note).not_to_be_focused()
+        expect(guide).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(guide).to_be_hidden()
+        expect(button).to_have_attribute("aria-expanded", "false")
+        press(page, "3", asked)
+
+        # The focus returns to where it was, also from the field, which Escape leaves.
+        question(page)
+        button.focus()
+        for closing in ("Escape", "Enter"):
+            page.keyboard.press("Enter")
+            expect(guide.locator("input")).to_be_focused()
+            if closing == "Enter":
+                page.keyboard.press("Shift+Tab")
+                expect(guide.locator("button")).to_be_focused()
+            page.keyboard.press(closing)
+            expect(guide).to_be_hidden()
+            expect(button).to_be_focused()
+
+        # A tablet that is turned.
+        page.keyboard.press("?")
+        page.set_viewport_size({"width": 600, "height": 720})
+        expect(page.locator("dialog.guide:modal")).to_be_visible()
+        page.set_viewport_size({"width": width, "height": 720})
+        expect(page.locator("dialog.guide:not(:modal)")).to_be_visible()
+        expect(button).to_have_attribute("aria-expanded", "true")
+        clean(record, app)
+    assert states(config, name) == [("ok", 2), ("ok", 1), ("ok", 3)]
+
+
+def test_on_a_phone_the_guide_fills_the_screen(browser: Browser, app: Served, config: Path) -> None:
     with visitor(browser, 390, "dark", "pt-BR", height=844) as (_, record):
         page = record.page
         sign_in(page, app, code_for(config, "joao"))
-        question(page)
+        asked = question(page)
         page.keyboard.press("?")
-        guide = page.locator("dialog.guide")
+        guide = page.locator("dialog.guide:modal")
+        expect(guide.locator("h2")).to_have_text(["Guia", "O que as notas significam", "Diretrizes"])
         expect(guide.locator(".meaning h3")).to_have_text(
             ["0 Irrelevante", "1 Relevante", "2 Muito relevante", "3 Perfeitamente relevante"]
         )
         expect(guide.locator(".example")).to_have_count(4)
         expect(guide.locator(".guidelines h1")).to_have_text("Como avaliar")
         expect(guide.locator(".guidelines strong")).to_have_text("SITUAÇÃO")
-        box = guide.bounding_box()
-        assert box is not None
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 390
-        page.get_by_role("button", name="Fechar").tap()
+        assert guide.bounding_box() == {"x": 0, "y": 0, "width": 390, "height": 844}
+        assert page.evaluate("[...document.querySelectorAll('.guide *')].every(one => one.scrollWidth <= 390)")
+        for key in "02s":
+            page.keyboard.press(key)
+        close = guide.get_by_role("button", name="Fechar")
+        expect(close).to_be_in_viewport(ratio=1)
+        # A word of an example opens it.
+        expect(guide.locator(".shown").first).to_be_hidden()
+        guide.get_by_role("searchbox").fill("a")
+        expect(guide.locator(".shown.hit").first).to_be_visible()
+        close.tap()
         expect(guide).to_be_hidden()
+        press(page, "1", asked)
         clean(record, app)
+    assert states(config, "joao") == [("ok", 1)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from annotator_app import words
 from quati_pool.annotation.codes import token_sha
 from quati_pool.commands.annotate import remarks
+from quati_pool.commands.annotate.annotation_pair import Ids
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.people import People
@@ -42,10 +43,19 @@ PASSAGES = {
     ("q1", "d2"): "O quati come frutas, insetos e pequenos vertebrados.",
 }
 QUERIES = {"q0": "quando Brasília virou a capital?", "q1": f"como vivem os quatis? {HOSTILE}"}
+USUAL = (
+    "Brasília foi inaugurada em 21 de abril de 1960, no governo de Juscelino Kubitschek, depois de três anos de obras "
+    "no Planalto Central. Antes dela, a capital do país foi Salvador, até 1763, e o Rio de Janeiro, por quase dois "
+    "séculos. O plano da cidade é de Lúcio Costa, e os edifícios principais são de Oscar Niemeyer; o conjunto é "
+    "patrimônio mundial desde 1987. A mudança para o interior já estava na Constituição de 1891, que reservou para ela "
+    "uma área de 14.400 quilômetros quadrados. Trabalhadores de todo o país vieram para construir a cidade em ritmo "
+    "acelerado, e muitos ficaram depois nas cidades ao redor, que hoje"
+)
+"""A passage of 100 words."""
 
 
 class Stage:
-    """The app over six pairs on which ana and bia disagree, and the codes of ana and of the lead lia."""
+    """The app over pairs on which people disagree, and the codes of ana and of the lead lia."""
 
     def __init__(self, app: Served, folder: Path, ana: str, lia: str) -> None:
         self.app, self.folder, self.ana, self.lia = app, folder, ana, lia
@@ -66,16 +76,21 @@ class Stage:
 
 
 @contextmanager
-def staged(folder: Path) -> Iterator[Stage]:
-    rows = [{**pair(*ids, text), "query": QUERIES[ids[0]]} for ids, text in PASSAGES.items()]
+def staged(
+    folder: Path,
+    passages: Mapping[Ids, str] = PASSAGES,
+    labels: Mapping[str, Mapping[Ids, int | None]] = GRADES,
+    note: str = HOSTILE,
+) -> Iterator[Stage]:
+    rows = [{**pair(*ids, text), "query": QUERIES[ids[0]]} for ids, text in passages.items()]
     config = collection(folder, rows)
-    thought = Attempt(number=1, status=State.ok, answer=f"<think>3?\n{HOSTILE}</think> 2")
+    thought = Attempt(number=1, status=State.ok, answer=f"<think>3?\n{note}</think> 2")
     with AnnotationSession.open(config) as session:
-        for name, grades in GRADES.items():
+        for name, grades in labels.items():
             attempts = (thought,) if name == "gpt" else ()
             for ids, relevance in grades.items():
-                add_label(session, name, *ids, relevance, rationale=f"{name}: {HOSTILE}", attempts=attempts)
-        assigned(session, ("ana", "bia"))
+                add_label(session, name, *ids, relevance, rationale=f"{name}: {note}", attempts=attempts)
+        assigned(session, [name for name in labels if name != "gpt"])
     ana, lia = code_for(config, "ana"), code_for(config, "lia", "lead")
     with served(config) as app:
         yield Stage(app, folder, ana, lia)
@@ -95,7 +110,20 @@ def own_stage(tmp_path: Path) -> Iterator[Stage]:
         yield shown
 
 
+@pytest.fixture
+def usual_stage(tmp_path: Path) -> Iterator[Stage]:
+    """Passages, notes and panel as most are."""
+    passages = {("q0", f"d{d}"): f"{USUAL} {d}." for d in range(4)}
+    grades = {"ana": 0, "bia": 3, "caio": 1, "gpt": 2}
+    labels = {name: dict.fromkeys(passages, grade) for name, grade in grades.items()}
+    with staged(tmp_path, passages, labels, "diz o dia e o ano da inauguração") as shown:
+        yield shown
+
+
 FIELD = ".st-key-bar textarea"
+Look = tuple[str, int, Scheme]
+LOOKS: list[Look] = [("en", 1280, "light"), ("pt", 390, "dark"), ("es", 1280, "light")]
+"""Languages, widths and schemes."""
 
 
 @contextmanager
@@ -106,6 +134,19 @@ def reviewing(browser: Browser, stage: Stage, code: str | None = None, **setting
         record.page.goto(f"{stage.app.address}/review")
         dispute(record.page)
         yield record
+
+
+def grades_in(stage: Stage, language: str) -> list[str]:
+    """The grades with their names."""
+    with AnnotationSession.open(stage.app.config) as session:
+        return [f"{one.grade} {one.name}" for one in session.scale_in(language)]
+
+
+def asks(stage: Stage, query_id: str, doc_id: str, text: str) -> None:
+    """ana asks about a pair."""
+    with AnnotationSession.open(stage.app.config) as session:
+        session.people.sign_in("ana", token_sha("token-of-ana"), 3600)
+        remarks.ask(session, "token-of-ana", query_id, doc_id, text, "nonce" * 5)
 
 
 def goes_on(page: Page, key: str) -> None:
@@ -135,31 +176,42 @@ def drawn_again(page: Page, last: str | None) -> None:
     expect(page.locator(f"[data-dispute]:not([data-drawn='{last}'])")).to_be_visible()
 
 
-def test_a_lead_decides_all_by_keyboard_alone(browser: Browser, own_stage: Stage) -> None:
-    with reviewing(browser, own_stage) as record:
+@pytest.mark.parametrize(("language", "width", "scheme"), LOOKS)
+def test_a_lead_decides_all_by_keyboard_alone(
+    browser: Browser, own_stage: Stage, language: str, width: int, scheme: Scheme
+) -> None:
+    with reviewing(browser, own_stage, width=width, scheme=scheme, language=language) as record:
         page = record.page
-        expect(page.get_by_text("1 of 3, 3 not decided")).to_be_visible()
-        expect(page.locator(".scale.wide")).to_contain_text("Perfectly relevant")
+        grades = grades_in(own_stage, language)
+
+        def says(key: str, **values: object) -> None:
+            expect(page.get_by_text(words.message(language, f"review.{key}", **values))).to_be_visible()
+
+        stored, decided = page.locator(".stored"), page.locator(".decided")
+        says("progress", place=1, total=3, undecided=3)
+        expect(page.locator(".scale:visible")).to_contain_text(grades[3].partition(" ")[2])
         goes_on(page, "j")
-        expect(page.get_by_text("2 of 3, 3 not decided")).to_be_visible()
+        says("progress", place=2, total=3, undecided=3)
         goes_on(page, "k")
         comments(page, "3 is right, x is not")  # no key of these decides
         goes_on(page, "3")
-        expect(page.locator(".stored")).to_have_text("Stored: 3 Perfectly relevant — 3 is right, x is not")
-        expect(page.get_by_text("2 of 3, 2 not decided")).to_be_visible()
+        comment = {"grade": grades[3], "comment": "3 is right, x is not"}
+        expect(stored).to_have_text(words.message(language, "review.stored_comment", **comment))
+        says("progress", place=2, total=3, undecided=2)
         goes_on(page, "x")
-        expect(page.locator(".stored")).to_have_text("Stored: Cannot judge")
+        nobody = words.message(language, "review.state.unsure")
+        expect(stored).to_have_text(words.message(language, "review.stored", grade=nobody))
         goes_on(page, "b")
-        expect(page.get_by_text("lia decided: Cannot judge")).to_be_visible()
+        says("decided", by="lia", grade=nobody)
         page.keyboard.press("u")
-        expect(page.get_by_text("lia decided")).to_have_count(0)
+        expect(decided).to_have_count(0)
         goes_on(page, "1")
         goes_on(page, "u")  # the last one, from the next dispute
-        expect(page.get_by_text("2 of 3, 2 not decided")).to_be_visible()
+        says("progress", place=2, total=3, undecided=2)
         goes_on(page, "0")
         page.keyboard.press("2")
-        expect(page.get_by_text("3 of 3, all decided")).to_be_visible()
-        expect(page.get_by_text("lia decided: 2 Highly relevant")).to_be_visible()
+        says("all_decided", place=3, total=3)
+        says("decided", by="lia", grade=grades[2])
         assert own_stage.decisions == [
             ("q1", "d0", "ok", 3, "3 is right, x is not"),
             ("q1", "d1", "unsure", None, None),
@@ -170,6 +222,34 @@ def test_a_lead_decides_all_by_keyboard_alone(browser: Browser, own_stage: Stage
             ("q0", "d1", "ok", 2, None),
         ]
         assert [*record.errors, *record.dialogs] == []
+
+
+def top(page: Page) -> float:
+    return float(page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop"))
+
+
+def test_keys_scroll_a_dispute_before_anything_has_the_focus(browser: Browser, stage: Stage) -> None:
+    with reviewing(browser, stage, height=720) as record:
+        page = record.page
+        for down, up in (("ArrowDown", "ArrowUp"), ("PageDown", "PageUp"), (" ", "Shift+ "), ("End", "Home")):
+            page.keyboard.press(down)
+            assert top(page) > 0, down
+            page.keyboard.press(up)
+            assert top(page) == 0, up
+        # A page is no more than what is to be seen of the passage, between the header and the bar.
+        page.keyboard.press("PageDown")
+        header, bar = page.locator(".stAppHeader").bounding_box(), page.locator(".st-key-bar").bounding_box()
+        assert header is not None
+        assert bar is not None
+        assert top(page) <= bar["y"] - header["height"]
+        page.keyboard.press("End")
+        # The passage's last words are not under the bar.
+        passage = page.locator(".pair .passage").bounding_box()
+        assert passage is not None
+        assert passage["y"] + passage["height"] <= bar["y"]
+        page.keyboard.press("Home")
+        page.get_by_role("button", name="Next").focus()
+        goes_on(page, " ")
 
 
 def test_a_comment_is_stored_with_its_own_pair_whatever_is_pressed(browser: Browser, own_stage: Stage) -> None:
@@ -262,7 +342,10 @@ def test_a_comment_begun_before_its_field_is_there_is_not_the_next_pairs(browser
     with reviewing(browser, own_stage) as record:
         page = record.page
         last = dispute(page)
-        page.keyboard.press("1")
+        with own_stage.app.paused():
+            page.keyboard.press("1")
+            page.keyboard.press(" ")  # a text's, so it does not scroll
+            assert top(page) == 0
         page.keyboard.type("n3 is not right, n2 is", delay=60)  # longer than the next dispute takes to come
         expect(page.get_by_text("was not counted. Press it again.")).to_be_visible()
         dispute(page, last)
@@ -299,9 +382,13 @@ def test_a_key_pressed_twice_or_held_and_a_double_click_decide_one_pair(browser:
         assert own_stage.decisions[2:] == [("q1", "d1", "ok", 0, None)]
 
 
-def test_nothing_of_judges_reaches_the_browser_before_a_lead_asks(browser: Browser, own_stage: Stage) -> None:
-    with visitor(browser) as (_, record):
+@pytest.mark.parametrize(("language", "width", "scheme"), [("en", 1280, "light"), ("pt", 390, "dark")])
+def test_nothing_of_judges_reaches_the_browser_before_a_lead_asks(
+    browser: Browser, own_stage: Stage, language: str, width: int, scheme: Scheme
+) -> None:
+    with visitor(browser, width, scheme, language) as (_, record):
         page = record.page
+        say = words.messages(language)
         sent = Sent(page)
         let_in(page, own_stage.app, own_stage.lia)
         page.goto(f"{own_stage.app.address}/review")
@@ -313,12 +400,13 @@ def test_nothing_of_judges_reaches_the_browser_before_a_lead_asks(browser: Brows
         assert b"bia: " in sent.bytes
         for secret in (b"gpt", b"Reasoning", b"Thoughts", b"lexical", b"run_a"):
             assert secret not in sent.bytes
-        page.get_by_role("button", name="Show judges' grades").press("Enter")
-        expect(page.get_by_text("You have seen judges' grades of this pair")).to_be_visible()
+        page.get_by_role("button", name=say["review.reveal"]).press("Enter")
+        expect(page.get_by_text(say["review.revealed"])).to_be_visible()
         assert b"gpt" in sent.bytes
         goes_on(page, "1")
         goes_on(page, "b")
-        expect(page.get_by_text("lia decided, having seen judges' grades: 1 Relevant")).to_be_visible()
+        decided = say["review.decided_revealed"].format(by="lia", grade=grades_in(own_stage, language)[1])
+        expect(page.get_by_text(decided)).to_be_visible()
         extras = own_stage.rows("SELECT extra FROM labels WHERE labeler_id = 'adjudicated' ORDER BY seq")
         assert [json.loads(extra) for (extra,) in extras] == [{"by": "lia"}, {"by": "lia", "revealed": True}]
 
@@ -372,9 +460,7 @@ def test_a_pair_is_marked_for_practice(browser: Browser, own_stage: Stage) -> No
 
 
 def test_a_question_from_people_is_answered(browser: Browser, own_stage: Stage) -> None:
-    with AnnotationSession.open(own_stage.app.config) as session:
-        session.people.sign_in("ana", token_sha("token-of-ana"), 3600)
-        remarks.ask(session, "token-of-ana", "q1", "d1", f"What is this? {HOSTILE}", "nonce" * 5)
+    asks(own_stage, "q1", "d1", f"What is this? {HOSTILE}")
     with reviewing(browser, own_stage) as record:
         page = record.page
         page.locator("summary").filter(has_text="Questions from people (1)").press("Enter")
@@ -457,10 +543,9 @@ def test_a_session_revoked_a_moment_ago_shows_and_changes_nothing(browser: Brows
         page.wait_for_url(f"{stage.app.address}/sign-in")
 
 
-@pytest.mark.parametrize("language", words.LANGUAGES)
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(("language", "width", "scheme"), [*LOOKS, ("pt", 1280, "dark"), ("es", 390, "light")])
 def test_the_review_fits_the_screen(
-    browser: Browser, stage: Stage, tmp_path: Path, width: int, scheme: Scheme, language: str
+    browser: Browser, stage: Stage, tmp_path: Path, language: str, width: int, scheme: Scheme
 ) -> None:
     with reviewing(browser, stage, width=width, scheme=scheme, language=language, height=844) as record:
         page = record.page
@@ -483,6 +568,47 @@ def test_the_review_fits_the_screen(
         record.screenshot(tmp_path / f"review-{width}-{scheme}-{language}.png")
         assert scroll <= 0, f"the page is {scroll} pixels too wide"
         assert record.errors == []
+
+
+_COVERED = """names => [...document.querySelectorAll(names)].filter((part) => {
+  const box = part.getBoundingClientRect();
+  if (!box.width) return false;
+  const at = (y) => part.contains(document.elementFromPoint(box.left + box.width / 2, y));
+  return !at(box.top + 1) || !at(box.bottom - 2);
+}).map((part) => part.outerHTML.slice(0, 200))"""
+GRADES_AND_BUTTONS = (
+    ".st-key-pair .query, .labels tr, .st-key-about button, .decided, .st-key-bar textarea, .st-key-bar button"
+)
+
+
+def test_all_that_a_decision_needs_is_seen_without_scrolling(
+    browser: Browser, usual_stage: Stage, tmp_path: Path
+) -> None:
+    for asked in (False, True):
+        if asked:
+            asks(usual_stage, "q0", "d1", "o que é isto?")
+        for language, scheme in (("en", "light"), ("pt", "dark"), ("es", "light")):
+            with reviewing(browser, usual_stage, scheme=scheme, language=language, height=720) as record:
+                page = record.page
+                expect(page.locator(".st-key-questions-from-people")).to_have_count(int(asked))
+                expect(page.locator(".labels tr.person")).to_have_count(3)
+                for height in (720, 800):
+                    page.set_viewport_size({"width": 1280, "height": height})
+                    seen = f"{GRADES_AND_BUTTONS}, [class*=st-key-reveal-] button, .st-key-pair .passage"
+                    record.screenshot(tmp_path / f"{language}-{scheme}-{height}-{asked}.png")
+                    assert page.evaluate(_COVERED, seen) == [], (language, height, asked)
+                if not asked:
+                    continue
+                page.set_viewport_size({"width": 1280, "height": 720})
+                goes_on(page, "3")
+                goes_on(page, "b")
+                page.get_by_role("button", name=words.message(language, "review.reveal")).press("Enter")
+                expect(page.locator(".labels tr")).to_have_count(4)
+                expect(page.locator(".decided")).to_be_visible()
+                drawn(page)
+                record.screenshot(tmp_path / f"{language}-{scheme}-decided.png")
+                assert page.evaluate(_COVERED, GRADES_AND_BUTTONS) == [], language
+                assert record.errors == []
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])

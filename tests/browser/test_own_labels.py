@@ -100,6 +100,12 @@ def test_a_grade_is_found_opened_and_changed_by_keys_and_changed_back(browser: B
         to_labels(page, app)
         expect(page.locator(".count")).to_have_text("You have graded 5 passages; the newest come first.")
         assert page.locator(".row").count() == 5
+        page.set_viewport_size({"width": 1280, "height": 300})
+        page.keyboard.press("PageDown")  # without a click into the list before
+        page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 0")
+        page.keyboard.press("Home")
+        page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop === 0")
+        page.set_viewport_size({"width": 1280, "height": 844})
         page.keyboard.press("/")
         expect(page.locator("[type=search]")).to_be_focused()
         page.keyboard.type("amarelo2 q0")  # letters and digits are no keys here

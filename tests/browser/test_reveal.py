@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, Response, WebSocket, expect
 
+from annotator_app import words
 from quati_pool.commands.annotate.session import AnnotationSession
+from tests.browser.pages import Scheme
 from tests.browser.served import Served, code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import clean, labels, press
 from tests.commands.annotate.revealing import revealing
@@ -36,25 +38,31 @@ class Sent:
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One query of three passages, each graded by the judge, of which ana's, bia's and caio's labels are wanted."""
-    with revealing(tmp_path_factory.mktemp("reveal") / "small", (None, None, None)) as session:
+    """One query of three passages, each graded by the judge, of which four people's labels are wanted."""
+    with revealing(tmp_path_factory.mktemp("reveal") / "small", [None] * 4) as session:
         config = session.config.path
     with served(config) as started:
         yield started
 
 
-def test_blind_first_then_the_judge_then_a_second_grade(browser: Browser, app: Served) -> None:
-    with visitor(browser, height=800) as (_, record):
+@pytest.mark.parametrize(
+    ("name", "language", "width", "scheme"), [("caio", "en", 1280, "light"), ("dora", "es", 390, "dark")]
+)
+def test_blind_first_then_the_judge_then_a_second_grade(
+    browser: Browser, app: Served, name: str, language: str, width: int, scheme: Scheme
+) -> None:
+    say = words.messages(language)
+    with visitor(browser, width, scheme, language, height=800) as (_, record):
         page = record.page
         sent = Sent(page)
-        sign_in(page, app, code_for(app.config, "caio"))
+        sign_in(page, app, code_for(app.config, name))
         question(page)
-        for secret in (b"lexical", b"nota ", b'"d0"', b"runs", b"systems"):
+        for secret in (b"lexical", b"nota 0", b"nota 1", b"nota 2", b'"d0"', b"runs", b"systems"):
             assert secret not in sent.bytes
         press(page, "3")
         feedback = page.locator(".feedback")
-        expect(feedback).to_contain_text("Your grade is stored: 3 Perfeitamente relevante.")
-        expect(feedback).to_contain_text("lexical says:")
+        expect(feedback).to_contain_text(say["annotate.reveal_own"].format(grade="3 Perfeitamente relevante"))
+        expect(feedback).to_contain_text(say["annotate.reveal_judge"].partition("{grade}")[0].format(name="lexical"))
         assert b"lexical" in sent.bytes
         press(page, "1")
         assert page.locator(".feedback").count() == 0
@@ -63,14 +71,14 @@ def test_blind_first_then_the_judge_then_a_second_grade(browser: Browser, app: S
         press(page, "g")
         question(page)
         page.keyboard.press("u")  # what was given before the judge was seen stays
-        expect(page.locator(".notice")).to_contain_text("so your own stays")
+        expect(page.locator(".notice")).to_contain_text(say["annotate.undo_revealed"])
         clean(record, app)
-    assert [row[2:] for row in labels(app.config, "caio")] == [("ok", 3), ("ok", 1), ("ok", 0)]
+    assert [row[2:] for row in labels(app.config, name)] == [("ok", 3), ("ok", 1), ("ok", 0)]
     with AnnotationSession.open(app.config) as session:
         phases = [
             label.phase
             for doc_id in session.pool_view.doc_ids("q0")
-            for label, _ in session.store.history("test", "caio", "q0", doc_id)
+            for label, _ in session.store.history("test", name, "q0", doc_id)
         ]
     assert sorted(phases) == ["blind", "blind", "revealed"]
 

@@ -261,7 +261,7 @@ def test_faults_are_said_in_the_pages_language_and_nothing_is_written(browser: B
         expect(page.get_by_text("Escolha ao menos uma pergunta.")).to_be_visible()
         page.locator(".st-key-known-pairs textarea").fill("q0\td0\t3\tsim\nq0\td1\t9\tnão")
         page.get_by_role("button", name="Adicionar os pares").click()
-        expect(page.get_by_text("Linha 2: the grade 9 is not on the scale")).to_be_visible()
+        expect(page.get_by_text("Linha 2: a nota 9 não está na escala (0, 1, 2, 3)")).to_be_visible()
         # What was pasted is still there to be put right.
         expect(page.locator(".st-key-known-pairs textarea")).to_have_value("q0\td0\t3\tsim\nq0\td1\t9\tnão")
     with AnnotationSession.open(app.config) as session:

@@ -30,6 +30,8 @@ def test_sqlite_finds_slots_by_more_than_their_collection(tmp_path: Path) -> Non
 
         slots.open_queries("ana")
         slots.free_pairs("ana")
+        slots.pairs_of_idle_leads("ana")
+        slots.graders()
         [slot, *_] = claimed(slots)
         slots.claim("ana", [9, 10, 11, 12, 13, 14], LEASE, {1: 5})
         slots.withdraw([20, 21, 22, 23, 24])
@@ -53,7 +55,7 @@ def test_sqlite_finds_slots_by_more_than_their_collection(tmp_path: Path) -> Non
         slots.repeats("ana")
         slots.give_back("ana", 10)
         slots.undo("ana", slot.assignment_id, seq, given(slot, status=State.retracted))
-    tables = ("assignments", "mine", "nobodys", "labels")
+    tables = ("assignments", "mine", "nobodys", "of_theirs", "labels")
     found = [(statement, step) for statement, step in plans if step.split()[1:2] and step.split()[1] in tables]
     assert len(found) > 20
     for statement, step in found:

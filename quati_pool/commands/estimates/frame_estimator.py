@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from quati_pool.commands.estimates.settings import EstimateSettings
-from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.errors import ConfigError, QuatiPoolError, TranslatableText
 from quati_pool.estimation.pair_estimates import PairEstimator, PairMeans, folds
 from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame, judge_or_mean
 from quati_pool.estimation.pair_measures import PairMeasure, parse_pair_measure, tie_bound
@@ -49,7 +49,8 @@ class FrameEstimator:
     ) -> None:
         self._frame, self._settings, self._scale, self._seed = frame, settings, scale, seed
         if not (frame.judge != NO_GRADE).any():
-            raise QuatiPoolError("the judge has graded none of these pairs; run: quati-pool judge")
+            text = "the judge has graded none of these pairs; run: quati-pool judge"
+            raise QuatiPoolError(TranslatableText(text, "judge_graded_none"))
         self._judge = judge_or_mean(frame.query, len(frame.query_ids), frame.judge)
         qrels = frame.qrels(self._judge)
         self._joined = JudgedRuns(run_set.answering(qrels), qrels)
@@ -120,11 +121,11 @@ class FrameEstimator:
 
     def _too_few(self, queries: int) -> TooFewQueriesError:
         blocked = self._blocked()
-        return TooFewQueriesError(
-            queries,
+        text = (
             f"{self._frame.drawn.design}: {counted(queries, 'query is', 'queries are')} graded in full, and an "
-            f"interval needs at least {FEWEST_QUERIES}; have more queries graded{blocked and f'; {blocked}'}",
+            f"interval needs at least {FEWEST_QUERIES}; have more queries graded{blocked and f'; {blocked}'}"
         )
+        return TooFewQueriesError(queries, TranslatableText(text, "few_queries", count=queries, least=FEWEST_QUERIES))
 
     def _blocked(self) -> str:
         """Which query is the first that is not graded in full, if later ones are."""
@@ -205,10 +206,11 @@ class FrameEstimator:
         if self._frame.queries is not None and len(self._frame.queries.drawn) < FEWEST_QUERIES:
             raise self._too_few(len(self._frame.queries.drawn))
         if too_few(sample.inclusion):
-            raise QuatiPoolError(
+            text = (
                 f"{self._frame.drawn.design}: {counted(len(sample), 'pair is', 'pairs are')} too few for an interval, "
                 f"which needs {LEAST_BY_CHANCE}; have more pairs graded"
             )
+            raise QuatiPoolError(TranslatableText(text, "few_pairs", count=len(sample), least=LEAST_BY_CHANCE))
         if "queries-like-these" in self._settings.targets and len(self._frame.query_ids) < FEWEST_QUERIES:
             raise QuatiPoolError(
                 f"queries like these are estimated from at least {FEWEST_QUERIES} queries; ask for --target "
@@ -264,7 +266,8 @@ def pair_frame(joined: JudgedRuns, judge: Int, depth: int) -> PairFrame:
 
 
 def _too_few_pairs(measure: PairMeasure, labels: int) -> QuatiPoolError:
-    return QuatiPoolError(
+    text = (
         f"{counted(labels, 'pair', 'pairs')} are too few for {measure.name}: the ideal ranking of a query remains "
         f"unknown; ask for --measures {measure.name.removeprefix('n')}, or have more pairs graded"
     )
+    return QuatiPoolError(TranslatableText(text, "unsure_ideal", count=labels, measure=measure.name))

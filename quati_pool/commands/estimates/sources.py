@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quati_pool.commands.estimates.settings import EstimateSettings
-from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.errors import ConfigError, QuatiPoolError, TranslatableText
 from quati_pool.estimation.pair_frame import NO_GRADE
 from quati_pool.labels.base import PRECEDENCE
 from quati_pool.labels.frame_of_design import frame_of_design
@@ -89,7 +89,8 @@ def graded(inputs: LabelInputs, settings: EstimateSettings) -> tuple[GradedFrame
     if settings.people is None and not grading.people():
         begun = any(one.is_random for one in designs.all())
         draw = "" if begun else "draw pairs with quati-pool assign --random-queries N, and "
-        raise QuatiPoolError(f"no person has graded anything; {draw}have them graded with quati-pool annotate")
+        text = f"no person has graded anything; {draw}have them graded with quati-pool annotate"
+        raise QuatiPoolError(TranslatableText(text, "nobody_graded"))
     people = read_people(grading, chosen_people(grading, settings))
     design = _design(designs, settings, answered_designs(grading.store, grading.config.name), people)
     frame = frame_of_design(people, judge.qrels, design, designs)
@@ -119,10 +120,11 @@ def refuse_judge_of_the_sample(frame: GradedFrame, name: str) -> None:
     graded = np.bincount(frame.query[frame.judge != NO_GRADE], minlength=len(frame.query_ids)) > 0
     drawn, others = graded[frame.queries.drawn], np.delete(graded, frame.queries.drawn)
     if drawn.all() and others.sum() < 0.5 * len(others):
-        raise QuatiPoolError(
+        text = (
             f"{name} graded the drawn queries, and no pair of {int((~others).sum()):,} of the {len(others):,} others, "
             "for which an estimate needs its grades; have it grade the whole pool, or name another judge"
         )
+        raise QuatiPoolError(TranslatableText(text, "judge_of_sample", judge=name))
 
 
 def _refuse_options_of_designs(settings: EstimateSettings) -> None:
@@ -147,10 +149,11 @@ def chosen_judge(gathered: Gathered, settings: EstimateSettings) -> LabelSource:
         return named
     others = [one for one in gathered.sources if one.grader != "people" and one.name != settings.people]
     if not others:
-        raise QuatiPoolError(
+        text = (
             "no judge has graded the pool, and estimates build on its grades; run: quati-pool judge, or name a file "
             "with --judge"
         )
+        raise QuatiPoolError(TranslatableText(text, "no_judge"))
     # Labelers that pool.yaml declares as judges come before label files, of which it is not known what they are.
     return min(others, key=lambda one: (one.kind == "file", PRECEDENCE[one.grader], -len(one.qrels)))
 

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
+from quati_pool.errors import TranslatableText
 from quati_pool.files.columns import checked_grade, grade_of, integer, required_grade
 from quati_pool.files.problems import RowError, quoted
 
@@ -74,7 +75,8 @@ class Grader:
         option = shlex.quote(f"{text}=GRADE") if text.isprintable() and len(text) <= 60 else "TEXT=GRADE"
         names = ", ".join(name for name in self._scale.values() if integer(name) is None)
         expected = f"an integer or one of {names}" if names else "an integer"
-        raise RowError(f"relevance {quoted(text)} is not a grade; expected {expected}; map it with --grade {option}")
+        message = f"relevance {quoted(text)} is not a grade; expected {expected}; map it with --grade {option}"
+        raise RowError(TranslatableText(message, "not_a_grade", text=quoted(text)))
 
 
 def one_label(value: object) -> object:

@@ -24,7 +24,7 @@ from quati_pool.commands.annotate.assigning.options import MOST_OVERLAP, AssignO
 from quati_pool.commands.annotate.assigning.pair_sampling import PairSampling
 from quati_pool.commands.annotate.assigning.slot_allocation import SlotAllocation
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import QuatiPoolError, TranslatableText
 from quati_pool.files.problems import quoted
 from quati_pool.project.events import Listener
 from quati_pool.project.pool_reader import require_texts
@@ -160,7 +160,8 @@ def _training_notes(session: AnnotationSession, pairs: Sequence[Ids]) -> list[st
     both = set(pairs) & {(one.query_id, one.doc_id) for one in session.training.all() if not one.gold}
     if not both:
         return []
-    return [f"{len(both):,} of the chosen pairs are training: people see the known grade before they grade"]
+    text = f"{len(both):,} of the chosen pairs are training: people see the known grade before they grade"
+    return [TranslatableText(text, "chosen_training", count=len(both))]
 
 
 def _order_notes(session: AnnotationSession, allocation: SlotAllocation, pairs: Sequence[Ids]) -> list[str]:
@@ -169,7 +170,8 @@ def _order_notes(session: AnnotationSession, allocation: SlotAllocation, pairs: 
     waiting = allocation.waiting(pairs, others)
     if not waiting:
         return []
-    return [f"{counted(waiting, 'chosen pair waits', 'chosen pairs wait')} in earlier designs, and may come late"]
+    text = f"{counted(waiting, 'chosen pair waits', 'chosen pairs wait')} in earlier designs, and may come late"
+    return [TranslatableText(text, "chosen_waiting", count=waiting)]
 
 
 def _waiting_notes(options: AssignOptions, slots: Sequence[NewSlot], present: int) -> list[str]:
@@ -178,15 +180,18 @@ def _waiting_notes(options: AssignOptions, slots: Sequence[NewSlot], present: in
     if not free or not present:
         return []
     if options.overlap > present:
-        return [
+        text = (
             f"each pair waits for {options.overlap:,} people, and {present:,} have a code; "
             "for more run: quati-pool assessors add"
-        ]
+        )
+        return [TranslatableText(text, "few_people", overlap=options.overlap, count=present)]
     if options.load is not None and options.load * present < free:
-        return [
-            f"{present:,} people with at most {options.load:,} pairs each leave {free - options.load * present:,} of "
-            f"{free:,} slots; for more people run: quati-pool assessors add"
-        ]
+        left = free - options.load * present
+        text = (
+            f"{present:,} people with at most {options.load:,} pairs each leave {left:,} of {free:,} slots; "
+            "for more people run: quati-pool assessors add"
+        )
+        return [TranslatableText(text, "load_leaves", people=present, load=options.load, count=left)]
     return []
 
 

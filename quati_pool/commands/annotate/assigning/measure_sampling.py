@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import QuatiPoolError, TranslatableText
 from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame
 from quati_pool.estimation.pair_measures import PairMeasure
 from quati_pool.estimation.pair_probabilities import probabilities
@@ -65,10 +65,12 @@ class RankedPool:
         short = [tag for tag, depth in zip(pool.run_tags, pool.depths.tolist(), strict=True) if depth < measure.cutoff]
         if not short:
             return []
-        return [
+        text = (
             f"{measure.name} reads {measure.cutoff} ranks, but fewer of {first_of(short)} were pooled: what is outside "
             "the pool is in no sample"
-        ]
+        )
+        systems = ", ".join(short)
+        return [TranslatableText(text, "pooled_less", measure=measure.name, cutoff=measure.cutoff, systems=systems)]
 
 
 def _frame(pool: Pool, grades: Sequence[int | None] | None) -> PairFrame:

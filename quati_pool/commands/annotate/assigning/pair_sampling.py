@@ -28,7 +28,7 @@ from quati_pool.annotation.sampling import (
 from quati_pool.commands.annotate.assigning.measure_sampling import RankedPool
 from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError, TranslatableText
 from quati_pool.estimation.pair_measures import parse_pair_measure
 from quati_pool.estimation.pair_probabilities import UNIFORM
 from quati_pool.files.artifacts import unfinished
@@ -53,6 +53,8 @@ STRATIFIED_BY: tuple[StratifiedBy, ...] = get_args(StratifiedBy)
 _RATE = re.compile(r"(0?\.[0-9]+|1\.0*|[0-9]+(?:\.[0-9]+)?%)\Z")
 # Pairs named in an error message.
 _NAMED = 3
+_OWN_STRATA = TranslatableText("they are strata of their own (grade=none)", "own_strata")
+_AS_AVERAGE = TranslatableText("they count as average ones of their query", "as_average")
 
 
 class PairSampling:
@@ -110,7 +112,7 @@ class PairSampling:
             elif name == "systems":
                 columns[name] = [systems_band(count) for count in self._session.pool_view.counts().tolist()]
             else:
-                columns[name] = self._grades(str(options.judge), "they are strata of their own (grade=none)")
+                columns[name] = self._grades(str(options.judge), _OWN_STRATA)
         self.parameters |= {"n": n, "by": list(columns), "minimum": options.minimum}
         return sample_stratified(
             self.query_ids, self.doc_ids, self._seed, stratum_names(columns), n, minimum=options.minimum
@@ -126,10 +128,11 @@ class PairSampling:
         counts = {name: [*both] for name, both in self.queries.items()}
         self.parameters |= {"n": n, "strata": column, "query_counts": counts}
         if n < min(FEWEST_QUERIES, len(stratum_of)):
-            self.notes.append(
+            text = (
                 f"estimates need {FEWEST_QUERIES} queries that people have graded: ask for more later, with the same "
                 "seed"
             )
+            self.notes.append(TranslatableText(text, "more_queries_later", least=FEWEST_QUERIES))
         return sample
 
     def _query_strata(self, column: str) -> list[str]:
@@ -137,12 +140,14 @@ class PairSampling:
         values = query_strata(self._session.config, column)
         query_ids = self._session.pool_view.query_ids
         if len(query_ids) > 1 and len({values.get(query_id) for query_id in query_ids}) == len(query_ids):
-            raise DesignError(f"--strata {column}: no two queries share a value; name a column with fewer values")
+            text = f"--strata {column}: no two queries share a value; name a column with fewer values"
+            raise DesignError(text, "no_shared_value", column=column)
         missing = sum(not values.get(query_id) for query_id in query_ids)
         names = stratum_names({column: [values.get(query_id) or None for query_id in self.query_ids]})
         if missing:
             some = counted(missing, f"query has no {column} and forms", f"queries have no {column} and form")
-            self.notes.append(f"{some} a separate stratum")
+            text = f"{some} a separate stratum"
+            self.notes.append(TranslatableText(text, "separate_stratum", count=missing, column=column))
         return names
 
     def _for_measure(self, name: str) -> Sample:
@@ -150,10 +155,9 @@ class PairSampling:
         measure = parse_pair_measure(name)
         judge = options.judge or self._usual_judge()
         if judge is not None and options.judge is None:
-            self.notes.append(
-                f"the grades of {judge} say which pairs matter for the ideal ranking; --judge names another"
-            )
-        grades = None if judge is None else self._grades(judge, "they count as average ones of their query")
+            text = f"the grades of {judge} say which pairs matter for the ideal ranking; --judge names another"
+            self.notes.append(TranslatableText(text, "usual_judge", judge=judge))
+        grades = None if judge is None else self._grades(judge, _AS_AVERAGE)
         ranked = RankedPool(self._session, self.query_ids, self.doc_ids, grades)
         expected, uniform = self._expected(), UNIFORM if options.uniform is None else options.uniform
         inclusion = ranked.probabilities(measure, expected, uniform, options.important)
@@ -163,10 +167,11 @@ class PairSampling:
         self.order = query_places(self._seed, self.query_ids)
         certain = int((inclusion == 1).sum())
         self.notes += ranked.notes(measure)
-        self.notes.append(
+        text = (
             f"inclusion probabilities go from {inclusion.min():.4f} to {inclusion.max():.4f}; "
             f"{counted(certain, 'pair is', 'pairs are')} certain"
         )
+        self.notes.append(TranslatableText(text, "certain", count=certain))
         return sample_poisson(self.query_ids, self.doc_ids, self._seed, inclusion)
 
     def _usual_judge(self) -> str | None:
@@ -189,7 +194,7 @@ class PairSampling:
             raise QuatiPoolError(f"--rate {options.rate} is no share of the pool; give one such as 0.1 or 10%")
         return share * len(self.query_ids)
 
-    def _grades(self, judge: str, consequence: str) -> list[int | None]:
+    def _grades(self, judge: str, consequence: TranslatableText) -> list[int | None]:
         """A judge's grade of each pair of the pool, None for pairs without one, with the ``consequence`` as a note."""
         grading = self._session.grading
         labeler = grading.labeler(judge)
@@ -201,7 +206,8 @@ class PairSampling:
         if ungraded == len(grades):
             raise nothing_graded(judge, labeler.kind)
         if ungraded:
-            self.notes.append(f"{ungraded:,} pairs have no grade by {judge}: {consequence}")
+            text = f"{ungraded:,} pairs have no grade by {judge}: {consequence}"
+            self.notes.append(TranslatableText(text, "ungraded", count=ungraded, judge=judge, consequence=consequence))
         self.parameters |= {"judge": judge, "judge_version": labeler.version}
         return grades
 

@@ -3,12 +3,12 @@ or which come unannounced among the others and show how well they grade."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.errors import InputError, QuatiPoolError, TranslatableText, message_of
 from quati_pool.files.formats import data_suffix
 from quati_pool.files.label_files.grades import Grader
 from quati_pool.files.label_files.records import read_records
@@ -65,10 +65,11 @@ def add_pairs(
     scale, or has no explanation, and for gold pairs where the others reveal a judge's grade.
     """
     if gold and session.config.annotation.reveal:
-        raise QuatiPoolError(
+        text = (
             "people would know gold pairs by what annotation.reveal shows after every other pair; remove it from "
             "pool.yaml, or add the pairs with --training"
         )
+        raise QuatiPoolError(TranslatableText(text, "gold_known"))
     with session.store.lock(f"{session.config.name} assign", say):
         given: dict[tuple[str, str], tuple[int, str]] = {}
         grader = Grader(session.config.grades)
@@ -77,22 +78,23 @@ def add_pairs(
             try:
                 grade = grader.grade(relevance)
             except RowError as fault:
-                raise InputError(path, line, str(fault)) from None
+                raise InputError(path, line, message_of(fault)) from None
             if grade is None or grade not in session.config.grades:
-                scale = ", ".join(map(str, sorted(session.config.grades)))
-                problem = "there is no grade" if grade is None else f"the grade {grade} is not on the scale"
-                raise InputError(path, line, f"{problem}; give one of {scale}")
+                raise InputError(path, line, _off_scale(grade, sorted(session.config.grades)))
             if not gold and not explanation.strip():
-                raise InputError(path, line, "the explanation is empty; say why the pair has its grade")
+                text = "the explanation is empty; say why the pair has its grade"
+                raise InputError(path, line, TranslatableText(text, "no_explanation"))
+            shown = f"{quoted(query_id)} {quoted(doc_id)}"
             if pair not in session.pool_view:
-                raise InputError(
-                    path, line, f"{quoted(query_id)} {quoted(doc_id)} is not in the pool; take a pair that is"
-                )
+                text = f"{shown} is not in the pool; take a pair that is"
+                raise InputError(path, line, TranslatableText(text, "not_in_pool", pair=shown))
             if pair in given:
-                raise InputError(path, line, f"{quoted(query_id)} {quoted(doc_id)} occurs twice; keep one")
+                text = f"{shown} occurs twice; keep one"
+                raise InputError(path, line, TranslatableText(text, "pair_twice", pair=shown))
             given[pair] = (grade, explanation)
         if not given:
-            raise InputError(path, None, f"holds no pairs; expected rows of {', '.join(_FIELDS)}")
+            text = f"holds no pairs; expected rows of {', '.join(_FIELDS)}"
+            raise InputError(path, None, TranslatableText(text, "no_pairs"))
         known = session.training.all()
         there = {(one.query_id, one.doc_id): (one.relevance, one.explanation) for one in known if one.gold == gold}
         new = {pair: values for pair, values in given.items() if there.get(pair) != values}
@@ -102,6 +104,14 @@ def add_pairs(
         slots = {(slot.query_id, slot.doc_id) for slot in all_slots(session.store, session.config.name)}
         total = len(there.keys() | given.keys())
         return TrainingReport(len(given), len(new), total, len(given.keys() & slots), gold)
+
+
+def _off_scale(grade: int | None, grades: Sequence[int]) -> TranslatableText:
+    scale = ", ".join(map(str, grades))
+    if grade is None:
+        return TranslatableText(f"there is no grade; give one of {scale}", "no_grade", scale=scale)
+    text = f"the grade {grade} is not on the scale; give one of {scale}"
+    return TranslatableText(text, "off_scale", grade=grade, scale=scale)
 
 
 def _rows(path: Path, gold: bool) -> Iterator[tuple[int, str, str, object, str]]:

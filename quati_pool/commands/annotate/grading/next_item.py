@@ -30,8 +30,8 @@ BLOCK = 50
 class Progress:
     """A person's progress in pairs: in the query of the pair on the page, in all of their pairs, and how many more they
     could be given (``free``). ``total`` is None if others draw on the same pairs and no load is set; ``about`` is then
-    what it comes to if everybody with an access code does the same share of the free pairs. ``skipped`` pairs were
-    postponed, ``training`` pairs are left to practise on.
+    what it comes to if everybody who grades does the same share of the free pairs. ``skipped`` pairs were postponed,
+    ``training`` pairs are left to practise on.
 
     No figure shows which pair is a repeat or gold: they count like any pair in all but ``free``, and those of the query
     are 0 where there are any."""
@@ -106,8 +106,9 @@ def progress(session: AnnotationSession, token: str | None, item: Item | None = 
     if free and golds.answered:
         free -= free_of(session.store, session.config.name, person.name, golds.answered)
     total, exact = done + left, True
-    if free:
-        more, exact = _more(session, person, free)
+    shared = free + session.assignments.pairs_of_idle_leads(person.name)
+    if shared:
+        more, exact = _more(session, person, shared)
         total += more
     checks = count_checks(session, person, golds, repeats, done, total)
     about = total + checks.done + checks.left
@@ -127,7 +128,7 @@ def progress(session: AnnotationSession, token: str | None, item: Item | None = 
 
 
 def _more(session: AnnotationSession, person: Person, free: int) -> tuple[int, bool]:
-    """How many of the ``free`` pairs a person is still given, and whether that is exact: if all designs that have some
+    """How many of ``free`` pairs a person is still given, and whether that is exact: if all designs that have some
     for them set a load. Else it is one person's share, rounded up."""
     loads, all_limited = _design_loads(session)
     of = (session.store, session.config.name, person.name)
@@ -138,9 +139,9 @@ def _more(session: AnnotationSession, person: Person, free: int) -> tuple[int, b
     if all_limited:
         taken = own_loads(*of)
         return min(free, sum(max(load - taken.get(design_id, 0), 0) for design_id, load in loads.items())), True
-    people = sum(one.revoked_at is None for one in session.people.all())
+    people = len(session.assignments.graders() | {person.name})
     overlap = max((design.parameters.get("overlap") or 1 for design in session.designs.outlines()), default=1)
-    return min(free, -(-free * overlap // max(people, 1))), False
+    return min(free, -(-free * overlap // people)), False
 
 
 def _design_loads(session: AnnotationSession) -> tuple[dict[int, int], bool]:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from quati_pool.commands.annotate.annotation_pair import Ids, counting_shas, shown_pair
 from quati_pool.commands.annotate.pool_view import PoolView
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.errors import ConfigError, InputError
+from quati_pool.errors import ConfigError, InputError, message_of
 from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import Graded, Labeler
 from quati_pool.labels.labelers import Grading, StoredLabeler, people_version
@@ -117,7 +117,7 @@ class PeoplesPairs(Grading):
                 try:
                     found.append(self.labeler(name))
                 except (ConfigError, InputError) as error:
-                    problems[name] = str(error)
+                    problems[name] = message_of(error)
         return found, problems
 
     @cached_property

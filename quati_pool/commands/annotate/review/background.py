@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import QuatiPoolError, TranslatableText, message_of
+from quati_pool.store.errors import StoreError
 
 T = TypeVar("T")
 
@@ -48,14 +49,21 @@ class Background(Generic[T]):
             return Latest(self._last, self._thread is not None, self._problem)
 
     def _run(self, compute: Callable[[], T]) -> None:
-        computed, problem = None, None
+        computed: T | None = None
+        problem: str | None = None
         try:
             computed = compute()
+        except StoreError as error:
+            # Only in the server's log: leads should not see where the database is.
+            logging.getLogger(__name__).warning("%s", error)
+            problem = TranslatableText("the label database cannot be reached", "unreachable")
         except QuatiPoolError as error:
-            problem = str(error)
+            problem = message_of(error)
         except Exception as error:
             logging.getLogger(__name__).exception("the %s failed", self._name)
-            problem = f"the {self._name} failed ({type(error).__name__}); what went wrong is in the server's log"
+            name = type(error).__name__
+            text = f"the {self._name} failed ({name}); what went wrong is in the server's log"
+            problem = TranslatableText(text, "fault", error=name)
         with self._lock:
             self._last, self._problem = computed or self._last, problem
             self._ended, self._thread = time.monotonic(), None

@@ -11,10 +11,12 @@ import numpy as np
 from quati_pool.agreement.coefficients import coefficients, why_undefined
 from quati_pool.agreement.pairwise import grade_words
 from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.errors import TranslatableText
 from quati_pool.records import Int, State
 from quati_pool.store.consistency_queries import grades_of, repeat_labels, training_labels
 
 COEFFICIENTS = ("kappa", "kappa_quadratic", "agreement")
+_SIDES = (TranslatableText("the first grades", "first_grades"), TranslatableText("the repeats", "repeats"))
 
 
 class SelfAgreement(NamedTuple):
@@ -62,8 +64,8 @@ def _agreement(name: str | None, table: Int, scale: Sequence[int]) -> SelfAgreem
     found = {key: float(value) for key, value in coefficients(table, scale, COEFFICIENTS).items()}
     values = {key: None if np.isnan(value) else value for key, value in found.items()}
     missing = [key for key, value in values.items() if value is None]
-    reason = why_undefined(table, grade_words(scale), "the first grades", "the repeats") if missing else ""
-    return SelfAgreement(name, int(table.sum()), values, dict.fromkeys(missing, reason))
+    undefined = dict.fromkeys(missing, why_undefined(table, grade_words(scale), *_SIDES)) if missing else {}
+    return SelfAgreement(name, int(table.sum()), values, undefined)
 
 
 def gold_results(session: AnnotationSession, people: Iterable[str]) -> tuple[GoldResult, ...]:

@@ -31,7 +31,7 @@ from quati_pool.commands.annotate.review.background import Background, Latest
 from quati_pool.commands.annotate.review.consistency import GoldResult, SelfAgreement, gold_results, self_agreement
 from quati_pool.commands.annotate.review.interval_width import IntervalWidth, interval_width
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import QuatiPoolError, message_of
 from quati_pool.labels.base import NEVER_ASKED
 from quati_pool.labels.gathered import Gathered, LabelSource
 from quati_pool.labels.qrels import qrels_of
@@ -208,7 +208,7 @@ def _agreement(pairs: PeoplesPairs, sources: list[LabelSource], problems: Mappin
         found = [pair for pair in compared if pair.n and not pair.shared_members]
         together = overall(_ratings(pairs, people), DRAWS, seed)
     except QuatiPoolError as error:
-        why = str(error)
+        why = message_of(error)
     names = {source.name for source in people}
     among, judged = (tuple(pair for pair in found if len({pair.a, pair.b} & names) == wanted) for wanted in (2, 1))
     return Agreement(among, judged, together, why, problems, DRAWS, seed)

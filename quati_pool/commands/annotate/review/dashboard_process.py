@@ -15,7 +15,7 @@ from typing import BinaryIO
 from quati_pool.commands.annotate.review import dashboard
 from quati_pool.commands.annotate.review.dashboard import Dashboard
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import QuatiPoolError, TranslatableText
 from quati_pool.processes.child import Child, ChildEnded
 from quati_pool.processes.messages import outcome_of, requests, send, unpack_outcome
 from quati_pool.processes.service import Service
@@ -36,7 +36,8 @@ def separate_dashboards(session: AnnotationSession, config_path: Path, database:
         try:
             computed: Dashboard = unpack_outcome(process.call(request))
         except ChildEnded as end:
-            raise QuatiPoolError(f"the dashboard's process ended ({end}); see the server's log") from None
+            text = f"the dashboard's process ended ({end}); see the server's log"
+            raise QuatiPoolError(TranslatableText(text, "process_ended")) from None
         return computed
 
     dashboard.compute_with(session, make)

@@ -484,6 +484,41 @@ def test_progress_knows_the_whole_where_a_load_is_set(lite: AnnotationSession) -
     assert (now.done, now.total) == (4, 4)
 
 
+def test_leads_count_for_the_share_of_others_once_they_grade(session: AnnotationSession) -> None:
+    """Of six pairs that one person each is to grade, everybody who grades does as many."""
+    ana = token(session, "ana")
+    assigned(session)
+
+    def of_ana() -> tuple[int, int | None]:
+        now = progress(session, ana)
+        return now.about, now.total
+
+    assert of_ana() == (6, None)  # alone, for as long as nobody else has a code
+    lia = token(session, "lia", "lead")
+    assert of_ana() == (6, None)  # not 6 / 2
+    mine = item(session, lia)  # looks at the page, and so holds the three pairs of a query for a while
+    assert progress(session, ana).free == 3
+    assert of_ana() == (6, None)
+    token(session, "bia")
+    assert of_ana() == (3, None)  # 6 / 2: ana and bia
+    assert (progress(session, lia).about, progress(session, lia).total) == (4, None)  # the three, and 3 / 3 of the rest
+    submit(session, lia, mine, answer(1))
+    assert of_ana() == (1, None)  # the three that lia holds are lia's now; 3 / 3 of the rest
+    session.people.revoke("lia")
+    session.assignments.release("lia")
+    assert of_ana() == (3, None)  # five pairs are left for ana and bia
+    session.people.revoke("bia")
+    assert of_ana() == (5, None)
+
+
+def test_a_lead_who_was_assigned_pairs_counts_before_grading(lite: AnnotationSession) -> None:
+    ana, _ = token(lite, "ana"), token(lite, "lia", "lead")
+    assigned(lite, queries=["q0"])
+    assert progress(lite, ana).about == 3
+    assigned(lite, ("lia",), queries=["q1"])
+    assert progress(lite, ana).about == 2  # 3 / 2, rounded up
+
+
 # ---- alike passages
 
 

@@ -14,8 +14,9 @@ from quati_pool.commands.annotate.grading.submission import submit
 from quati_pool.commands.annotate.review import dashboard as boards
 from quati_pool.commands.annotate.review.dashboard import DRAWS, Dashboard, dashboard
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import QuatiPoolError, TranslatableText
 from quati_pool.records import State
+from quati_pool.store.errors import StoreError
 from tests.commands.annotate.disputes import Tokens, add_label, disputed
 from tests.commands.annotate.people_at_work import answer, assigned, collection, item, pairs, token
 from tests.commands.judged import repool
@@ -124,6 +125,8 @@ def test_nothing_to_compare_is_said_and_the_rest_is_there(tmp_path: Path, made_u
         found = made(session, token(session, "lia", "lead"))
         assert found.agreement.why is not None
         assert "nobody has graded anything" in found.agreement.why
+        assert isinstance(found.agreement.why, TranslatableText)
+        assert found.agreement.why.keyword == "nobody_graded"
         assert (found.agreement.pairs, found.agreement.overall, found.exports) == ((), None, ())
         assert [one.name for one in found.people] == ["lia"]
 
@@ -171,11 +174,19 @@ def test_what_fails_is_told_and_the_last_dashboard_stays(
     def breaks(_: AnnotationSession) -> Dashboard:
         raise ZeroDivisionError("a fault of ours")
 
-    for compute, said in ((refuses, "quati-pool build"), (breaks, "the server's log")):
+    def loses(_: AnnotationSession) -> Dashboard:
+        raise StoreError("/secret/labels.db cannot be read; free some space")
+
+    for compute, said in (
+        (refuses, "quati-pool build"),
+        (breaks, "the server's log"),
+        (loses, "the label database cannot be reached"),
+    ):
         monkeypatch.setattr(boards, "compute", compute)
         latest = dashboard(session, tokens.lia, PATIENCE, refresh=True)
         assert latest.problem is not None
         assert said in latest.problem
+        assert "secret" not in latest.problem
         assert (latest.value, latest.running) == (first, False)
     assert "a fault of ours" in caplog.text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 
@@ -15,6 +16,7 @@ from quati_pool.commands.annotate.review.interval_width import IntervalWidth
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.estimates.estimate import estimate
 from quati_pool.commands.estimates.settings import EstimateSettings
+from quati_pool.errors import TranslatableText
 from quati_pool.estimation.planning import projected_half_width
 from tests.estimated_workspace import QUERIES, draw, grade, judged_workspace, label
 
@@ -74,12 +76,24 @@ def test_before_the_first_interval_it_counts_the_queries_that_are_missing(
     assert width(config) == IntervalWidth("queries", graded=complete, missing=missing)
 
 
-def test_a_design_of_pairs_says_what_is_lacking(config: Path) -> None:
-    assign(config, AssignOptions(pairs_for="nDCG@5", expect=60))
+@pytest.mark.parametrize(
+    ("options", "queries", "lacking"),
+    [
+        (AssignOptions(pairs_for="nDCG@5", expect=60), 0, ("nobody_graded", {})),
+        (AssignOptions(pairs_for="nDCG@5", expect=60), 4, ("few_queries", {"count": ANY, "least": 8})),
+        (AssignOptions(random="40"), QUERIES, ("few_pairs", {"count": 40, "least": 50})),
+    ],
+)
+def test_a_design_of_pairs_says_what_is_lacking(
+    config: Path, options: AssignOptions, queries: int, lacking: tuple[str, dict[str, object]]
+) -> None:
+    assign(config, options)
+    grade(config, queries=queries)
     found = width(config)
     assert found is not None
     assert (found.unit, found.half_width, found.missing) == ("pairs", None, 0)
-    assert found.problem
+    assert isinstance(found.problem, TranslatableText)
+    assert (found.problem.keyword, found.problem.values) == lacking
 
 
 def test_a_design_of_pairs_that_is_graded(config: Path) -> None:
