@@ -238,7 +238,8 @@ def _exports(board: Dashboard) -> None:
         ]
         rows.append([html.text(name), html.join(links, " · ")])
     if rows:
-        _table("exports", ["name", "files"], rows, 2, _say("exports_note"))
+        ties = [_say("tied", name=html.short_line(name), count=count) for name, count in board.tied.items()]
+        _table("exports", ["name", "files"], rows, 2, " ".join([_say("exports_note"), *ties]))
 
 
 def _bar(done: int, total: int) -> Markup:

@@ -32,7 +32,7 @@ from quati_pool.commands.annotate.review.consistency import GoldResult, SelfAgre
 from quati_pool.commands.annotate.review.interval_width import IntervalWidth, interval_width
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError, message_of
-from quati_pool.labels.base import NEVER_ASKED
+from quati_pool.labels.base import NEVER_ASKED, TIED
 from quati_pool.labels.gathered import Gathered, LabelSource
 from quati_pool.labels.qrels import qrels_of
 from quati_pool.labels.sources import from_store
@@ -105,6 +105,8 @@ class Dashboard:
     decisions: int
     exports: tuple[str, ...]
     """The labelers with grades to export, people first."""
+    tied: Mapping[str, int]
+    """How many pairs a lead is to decide before a labeler has a grade of them, by name, where there are any."""
     repeats: tuple[SelfAgreement, ...]
     gold: tuple[GoldResult, ...]
     width: IntervalWidth | None
@@ -169,6 +171,7 @@ def compute(session: AnnotationSession) -> Dashboard:
         tuple(sorted(findings, key=lambda finding: (finding.labeler_id, finding.pattern))),
         sum(len(source.qrels) for source in adjudicated),
         tuple(source.name for source in sources),
+        {source.name: source.lacking[TIED] for source in sources if source.lacking.get(TIED)},
         repeats,
         gold,
         width,

@@ -28,13 +28,11 @@ KINDS = ("qrels", *WRITTEN_FORMATS)
 
 @dataclass(frozen=True)
 class Download:
-    """A file's name and bytes; ``left_out`` counts the pairs of the pool that have no grade or label in it, ``tied``
-    the pairs without a grade that a lead is to decide."""
+    """A file's name and bytes; ``left_out`` counts the pairs of the pool that have no grade or label in it."""
 
     filename: str
     content: bytes
     left_out: int
-    tied: int = 0
 
 
 def exported(session: AnnotationSession, token: str | None, kind: str, labeler: str) -> Download:
@@ -57,7 +55,7 @@ def exported(session: AnnotationSession, token: str | None, kind: str, labeler: 
 
 
 def _qrels(session: AnnotationSession, grading: Grading, reader: Labeler) -> Download:
-    graded = [graded for chunk in grading.pairs() for graded in reader.graded(chunk)]
+    graded = (graded for chunk in grading.pairs() for graded in reader.graded(chunk))
     kept = [one for one in graded if one.relevance is not None]
     if not kept:
         raise nothing_graded(reader.name, reader.kind)
@@ -65,15 +63,14 @@ def _qrels(session: AnnotationSession, grading: Grading, reader: Labeler) -> Dow
         path = Path(folder) / "download.qrels"
         write_qrels(as_qrels(kept), path)
         content = path.read_bytes()
-    tied = sum(one.tied for one in graded)
-    return Download(f"{reader.name}.qrels", content, len(session.pool_view) - len(kept), tied)
+    return Download(f"{reader.name}.qrels", content, len(session.pool_view) - len(kept))
 
 
 def _labels(session: AnnotationSession, grading: Grading, reader: Labeler, kind: str) -> Download:
-    rows, coverage = label_rows(grading, reader)
+    rows, _ = label_rows(grading, reader)
     if not rows:
         raise nothing_graded(reader.name, reader.kind)
     stream = io.BytesIO()
     write_labels(rows, kind, stream, session.config.grades, reader.name)
     left_out = len(session.pool_view) - len(rows)
-    return Download(file_name(reader.name, kind), stream.getvalue(), left_out, coverage.tied)
+    return Download(file_name(reader.name, kind), stream.getvalue(), left_out)

@@ -96,6 +96,16 @@ def test_labels_are_counted_by_what_they_say(here: Here) -> None:
     assert [frozenset((pair.a, pair.b)) for pair in found.agreement.pairs] == [{"ana", "bia"}]
 
 
+def test_ties_are_counted_until_a_lead_decides_them(tmp_path: Path) -> None:
+    with disputed(tmp_path, judges={"final": {"people": "majority"}}) as (session, tokens):
+        # ana and bia give q0 d1 1 and 2, and q1 d0 0 and 3; q1 d1 ana cannot judge, so that bia's grade counts.
+        assert made(session, tokens.lia).tied == {"final": 2}
+        add_label(session, "adjudicated", "q1", "d0", 2, "final")
+        assert made(session, tokens.lia).tied == {"final": 1}
+        add_label(session, "adjudicated", "q0", "d1", 1, "final")
+        assert made(session, tokens.lia).tied == {}
+
+
 def test_labels_of_pairs_gone_or_changed_count_nowhere_and_are_told(here: Here, tmp_path: Path) -> None:
     session, tokens = here
     rows = pairs()
