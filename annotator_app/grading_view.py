@@ -159,7 +159,7 @@ class GradingView:
     def _pace(self, pace: Pace) -> Markup:
         """What the person did today, how fast, and how their practice went."""
         parts = [self._say("today", count=pace.today)]
-        if pace.seconds is not None:
+        if pace.seconds is not None and round(pace.seconds):
             parts.append(self._say("seconds", seconds=self._voice.number(pace.seconds)))
         if pace.practice.answered:
             parts.append(self._say("practised", right=pace.practice.right, answered=pace.practice.answered))
