@@ -26,7 +26,7 @@ from annotator_app.theme import asset
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.review.background import Background, Latest
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import QuatiPoolError, TranslatableText
 from quati_pool.processes.child import Child, ChildEnded
 from quati_pool.processes.messages import unpack_outcome
 from quati_pool.processes.service import Service
@@ -73,7 +73,8 @@ def separate_explorers(session: AnnotationSession, config_path: Path, database: 
         try:
             written: Snapshot = unpack_outcome(process.call(request))
         except ChildEnded as end:
-            raise QuatiPoolError(f"the explorer's process ended ({end}); see the server's log") from None
+            text = f"the explorer's process ended ({end}); see the server's log"
+            raise QuatiPoolError(TranslatableText(text, "process_ended")) from None
         finally:
             process.end()
         return written

@@ -2,7 +2,7 @@
 "use strict";
 const component = (() => {
   const RETRY = 2000; // milliseconds until a request without a response is sent again
-  const LINE = 40; // pixels that an arrow key scrolls
+  const LINE = 40; // pixels that an arrow key scrolls; a line of a passage is lower
 
   // The response to a request, as JSON; null if there is none, or the database cannot be reached.
   async function send(path, body) {
@@ -33,17 +33,22 @@ const component = (() => {
     target instanceof HTMLElement &&
     (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 
-  // Scrolls by the keys that do so, while nothing has the focus: the browser would scroll the document, which is all in
-  // sight, and not its main part. Whether the key was one of them.
+  // Scrolls by the keys that do so, while nothing has the focus, or what scrolls got it from a click. The browser would
+  // scroll the document, which is all in sight, or would count what lies over the passage as read. Whether the key was
+  // one of them.
   function scroll(event) {
     const main = document.querySelector("[data-testid=stMain]");
-    const bar = document.querySelector(".bar, .st-key-bar"); // lies over what scrolls
-    const page = main.clientHeight - (bar?.offsetHeight ?? 0) - 2 * LINE;
+    if (![document.body, main].includes(event.target)) return false;
+    const query = main.querySelector(":is(.pair, .head) .query");
+    const over = [".stAppHeader", ".bar, .st-key-bar"].map((part) => document.querySelector(part));
+    if (query && getComputedStyle(query).position === "sticky") over.push(query);
+    const covered = over.reduce((sum, part) => sum + (part?.offsetHeight ?? 0), 0);
+    const page = Math.max(main.clientHeight - covered - LINE, LINE);
     const shifted = { " ": -page };
     const whole = main.scrollHeight;
     const plain = { PageDown: page, PageUp: -page, " ": page, ArrowDown: LINE, ArrowUp: -LINE, End: whole, Home: -whole };
     const step = (event.shiftKey ? shifted : plain)[event.key];
-    if (event.target !== document.body || step === undefined) return false;
+    if (step === undefined) return false;
     main.scrollBy(0, step);
     event.preventDefault();
     return true;

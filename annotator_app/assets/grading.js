@@ -242,7 +242,9 @@
 
   // A button does not get the focus from the mouse: the space bar would press it again, on another pair.
   function unfocus(event) {
-    if (event.target.matches("button:not(:focus-visible, .guide button)")) event.target.blur();
+    const clicked = event.target.matches("button:not(:focus-visible, .guide button)");
+    left = clicked && writing(event.relatedTarget) ? event.relatedTarget : null;
+    if (clicked) event.target.blur();
   }
 
   function pressed(event) {
@@ -252,6 +254,7 @@
       return markable() && evidence.click(event);
     }
     if (event.detail) button.blur();
+    else left = null;
     if (busy && button.dataset.do !== "guide") return;
     mark();
     acts[button.dataset.do](button.dataset.value, button.querySelector("span")?.textContent ?? "");
@@ -262,7 +265,9 @@
     mark();
     if (guide()?.open && (guide().contains(event.target) || guide().matches(":modal"))) {
       // No key that is pressed in the guide grades.
-      if (event.key === "Escape" || (event.key === "?" && !writing(event.target))) guide().close();
+      const again = event.key === "?" && !event.target.value; // among words to search for, it is one of their characters
+      if (again || (event.key === "?" && event.repeat)) event.preventDefault();
+      if (event.key === "Escape" || (again && !event.repeat)) guide().close();
       return;
     }
     if (writing(event.target)) return;
@@ -286,13 +291,15 @@
   const guide = () => desk?.querySelector("dialog.guide");
   const expanded = (open) => desk.querySelector(".bar [data-do=guide]").setAttribute("aria-expanded", open);
   let opener = null; // what had the focus
+  let left = null; // the field that a click on a button took the focus from
+  const examples = new WeakSet(); // that the search opened
 
   // Next to the passage, so that both are read together; on a phone there is no room for both.
   function open_guide() {
-    opener = document.activeElement;
+    if (!guide().contains(document.activeElement)) opener = left ?? document.activeElement;
     if (small.matches) guide().showModal();
     else guide().show();
-    // The field would bring up the keyboard of a screen.
+    // On a touch screen, the field would bring up the keyboard.
     guide().querySelector(touch.matches ? "button" : "input").focus({ preventScroll: true });
     expanded(true);
   }
@@ -320,8 +327,11 @@
     const hits = blocks.filter((block) =>
       block.classList.toggle("hit", wanted !== "" && plain(block.textContent).includes(wanted)),
     );
-    for (const example of guide().querySelectorAll(".example:has(details)"))
-      example.querySelector("details").open = example.querySelector(".hit") !== null;
+    for (const example of guide().querySelectorAll(".example:has(details)")) {
+      const [details, hit] = [example.querySelector("details"), example.querySelector(".hit") !== null];
+      if (hit && !details.open) examples.add(details);
+      if (hit || examples.delete(details)) details.open = hit;
+    }
     const [said, text] = [guide().querySelector(".found"), guide().querySelector(".guide-text")];
     said.textContent = wanted === "" ? "" : hits.length ? String(hits.length) : said.dataset.none;
     // Not scrollIntoView, which would scroll the passage too.

@@ -1,6 +1,6 @@
 // The review page's keys, which press its buttons. A decision is taken once for each drawing of a dispute, and not
 // before the dispute can have been read: the next one comes by itself, so that a slip would decide it. While a decision
-// is on its way, no key and no press counts.
+// is on its way, no key and no press counts; while the passage is out of sight, no key that decides or takes back.
 "use strict";
 (() => {
   const SOONEST = 300; // milliseconds, as on the grading page
@@ -8,6 +8,7 @@
   const PAUSE = 600; // milliseconds without a key that end a text which was begun too early
   const BARS = ".st-key-where, .st-key-about, .st-key-decided, .st-key-decide";
   const DECISIONS = "[class*=st-key-grade-], [class*=st-key-cannot-]";
+  const UNDOING = "[class*=st-key-back-], .st-key-take-last-back";
 
   let shown = null;
   let since = 0;
@@ -23,6 +24,12 @@
   const under_way = () => on_its_way(pressed);
   const too_early = () => performance.now() - since < SOONEST;
   const typing = () => performance.now() - typed < PAUSE;
+  const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+  // Whether some of the passage is to be seen between the header and the bar.
+  const in_sight = () => {
+    const { top, bottom } = dispute().getBoundingClientRect();
+    return bottom > box(".stAppHeader").bottom && top < Math.min(box(".st-key-bar").top, window.innerHeight);
+  };
   const stop = (event) => {
     event.preventDefault();
     event.stopImmediatePropagation();
@@ -67,20 +74,21 @@
       if (event.key.length !== 1) return component.scroll(event);
       const key = event.key.toLowerCase();
       if (under_way() || typing() || (key === "n" && too_early())) {
-        if (typing() || !button_of(key)) {
+        if (typing() || !(key === " " || button_of(key))) {
           typed = performance.now();
           say_early(true);
         }
         return stop(event);
       }
-      if (target.closest?.("[data-testid=stPopoverBody]")) {
+      if (document.querySelector("[data-testid=stPopoverBody]")) {
         if (key !== " ") stop(event);
         return;
       }
       const button = button_of(key);
       if (button) {
         stop(event);
-        button.click();
+        if (button.closest(`${DECISIONS}, ${UNDOING}`) && !in_sight()) dispute().scrollIntoView();
+        else button.click();
       } else if (key === "n") {
         stop(event);
         document.querySelector(".st-key-comment textarea")?.focus();

@@ -148,7 +148,7 @@ def _agreement(found: Agreement) -> None:
         for name in _TOGETHER:
             rows.append([_say(f"coefficient.{name}"), context.number(over.n[name]), _value(over, name)])
             if name in over.undefined:
-                reasons.append(f"{_say(f'coefficient.{name}')}: {context.translated(over.undefined[name])}")
+                reasons.append(f"{_say(f'coefficient.{name}')}: {context.translated(over.undefined[name])}.")
         _table("together", ["coefficient_name", "pairs", "value"], rows, 1, "")
     notes = [_say("intervals", draws=found.draws, seed=str(found.seed)) if found.pairs or found.judged else ""]
     for name, problem in found.problems.items():
@@ -212,7 +212,7 @@ def _gold(found: Sequence[GoldResult]) -> None:
 def _pair(pair: PairAgreement, reasons: list[str]) -> list[Markup | str]:
     for name in _COEFFICIENTS:
         if name in pair.undefined:
-            reasons.append(f"{pair.a}, {pair.b}, {_say(f'column.{name}')}: {context.translated(pair.undefined[name])}")
+            reasons.append(f"{pair.a}, {pair.b}, {_say(f'column.{name}')}: {context.translated(pair.undefined[name])}.")
     values = [_value(pair, name) for name in _COEFFICIENTS]
     return [html.text(pair.a), html.text(pair.b), context.number(pair.n), *values]
 

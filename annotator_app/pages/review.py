@@ -181,7 +181,7 @@ def _key(ids: Ids) -> str:
 
 
 def _pair(row: DisputedPair) -> None:
-    """The passage is last: a long one moves nothing that decides."""
+    """The passage comes last, so that a long one does not push away what a decision needs."""
     key, prompt = _key(row.ids), context.session().prompt
     spoken = html.fill(' lang="{language}"', language=prompt.language) if prompt else Markup("")
     html.draw(

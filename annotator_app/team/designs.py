@@ -17,6 +17,7 @@ from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.annotate.assigning.pair_sampling import STRATIFIED_BY
 from quati_pool.commands.annotate.errors import AnswerError
 from quati_pool.commands.annotate.team import DesignChoices, ListedDesign
+from quati_pool.errors import TranslatableText
 
 _PREVIEW = "team.preview"
 _WISH = "team.wish"
@@ -302,6 +303,9 @@ def _previewed(preview: _Preview, *, changed: bool) -> None:
         said.append(_say("slots", count=report.added_slots))
     html.draw(html.fill("<p><b>{said}</b></p>", said=" ".join(said)))
     for note in report.notes:
+        # The probabilities of a note that no pair is certain are in the table below.
+        if isinstance(note, TranslatableText) and (note.keyword, note.values.get("count")) == ("certain", 0):
+            continue
         html.draw(html.fill('<p class="quiet">{note}</p>', note=html.text(context.translated(note))))
     if report.people:
         rows: list[list[Markup | str]] = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from quati_pool.errors import InputError
+from quati_pool.errors import InputError, TranslatableText
 from quati_pool.records import id_problem
 
 
@@ -120,10 +120,11 @@ def in_quotes(cell: str) -> bool:
     return len(cell) > 1 and cell[0] == cell[-1] == '"'
 
 
-def quotes_problem(name: str, cell: str) -> str:
+def quotes_problem(name: str, cell: str) -> TranslatableText:
     """The message for a cell wrapped in double quotes in a format where quotes are part of the cell."""
     remedy = "write it without them, or save the file as CSV (.csv) or JSONL"
-    return f"{name} {quoted(cell)} is in double quotes, and in TSV quotes belong to the cell; {remedy}"
+    text = f"{name} {quoted(cell)} is in double quotes, and in TSV quotes belong to the cell; {remedy}"
+    return TranslatableText(text, "id_in_quotes", name=name, value=quoted(cell))
 
 
 def surrogate_problem(text: str) -> str | None:
@@ -135,11 +136,12 @@ def surrogate_problem(text: str) -> str | None:
     return None
 
 
-def id_error(name: str, value: str, problem: str) -> str:
+def id_error(name: str, value: str, problem: str) -> TranslatableText:
     """The message for an id for which ``records.id_problem`` returned ``problem``."""
     if not value:
-        return f"{name} is empty; expected an id"
-    return f"{name} {quoted(value)} {problem}; expected an id without white space or control characters"
+        return TranslatableText(f"{name} is empty; expected an id", "id_empty", name=name)
+    text = f"{name} {quoted(value)} {problem}; expected an id without white space or control characters"
+    return TranslatableText(text, "id_characters", name=name, value=quoted(value))
 
 
 def check_id(name: str, value: str) -> None:

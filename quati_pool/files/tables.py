@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from quati_pool.errors import InputError, TranslatableText
+from quati_pool.errors import InputError, TranslatableText, message_of
 from quati_pool.files.formats import TableFormat
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import (
@@ -75,7 +75,7 @@ def read_table(
         try:
             strings = check(values)
         except RowError as fault:
-            problems.report(path, line, str(fault))
+            problems.report(path, line, message_of(fault))
         else:
             yield line, strings
 

@@ -174,8 +174,9 @@ def test_the_page_may_send_to_its_server_alone(here: Here) -> None:
     assert "reveal?" in here.get("main.js").text
 
 
-def test_a_failure_is_said_in_a_line(own: Here) -> None:
+def test_a_failure_is_said_in_a_line_and_its_file_in_the_log(own: Here, caplog: pytest.LogCaptureFixture) -> None:
     (own.session.config.folder / "pool.jsonl.gz").unlink()
     found = explorer(own.session, own.lia, PATIENCE)
     assert found.value is None
-    assert "quati-pool build" in str(found.problem)
+    assert "server's log" in str(found.problem)
+    assert "quati-pool build" in caplog.text

@@ -509,12 +509,26 @@ def test_the_dashboard_says_how_wide_intervals_are_and_what_more_grades_bring(
     assert f"<b>Estimates under people&#39;s grades</b>: {said}</p>" in text
 
 
-def test_a_dashboard_that_failed_says_why(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "the person who runs the server finds the reason in its log."),
+        ("pt", "quem administra o servidor encontra o motivo no log."),
+        ("es", "quien administra el servidor encuentra el motivo en su registro."),
+    ],
+)
+def test_why_a_dashboard_failed_is_in_the_servers_log_where_it_names_a_file(
+    here: Here, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, language: str, said: str
+) -> None:
     session, tokens = here
     (session.config.folder / "pool.jsonl.gz").unlink()
     with AnnotationSession.open(session.config.path) as bare:
         context.use(bare)
-        assert "quati-pool build" in shown(page("dashboard", tokens.lia, monkeypatch))
+        monkeypatch.setattr(context, "language", lambda: language)
+        text = shown(page("dashboard", tokens.lia, monkeypatch))
+    assert said in text
+    assert "pool.jsonl.gz" not in text
+    assert "pool.jsonl.gz: not there yet; run: quati-pool build" in caplog.text
 
 
 GRADE_0 = TranslatableText("the grade 0", "grade", grade=0)
@@ -524,7 +538,7 @@ GRADE_0 = TranslatableText("the grade 0", "grade", grade=0)
     ("said", "expected"),
     [
         (why_undefined(np.diag([1, 0]), [GRADE_0, "?"], "ana", "bia"), {
-            "en": "one pair in common only", "pt": "só um par em comum", "es": "solo un par en común",
+            "en": "only one pair in common", "pt": "só um par em comum", "es": "solo un par en común",
         }),
         (why_undefined(np.array([[1, 0], [2, 0]]), [GRADE_0, "?"], "ana", "{bia}"), {
             "en": "the grade 0 for every pair ({bia})",

@@ -65,6 +65,13 @@ def opened(browser: Browser, file: Path, width: int = 1280, scheme: Scheme = "li
         context.close()
 
 
+def too_wide(page: Page) -> int:
+    """By how many pixels a page is wider than its window; at most 0 if it fits. A page of Streamlit scrolls within
+    itself, so that its document always fits."""
+    parts = "[...document.querySelectorAll('html, [data-testid=stMain]')]"
+    return int(page.evaluate(f"Math.max(...{parts}.map(part => part.scrollWidth - part.clientWidth))"))
+
+
 def _is_probe(url: str) -> bool:
     return url.endswith(_PROBE)
 

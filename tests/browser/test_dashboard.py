@@ -14,7 +14,7 @@ from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.annotate.grading.next_item import next_item
 from quati_pool.commands.annotate.grading.submission import submit
 from quati_pool.commands.annotate.session import AnnotationSession
-from tests.browser.pages import Scheme
+from tests.browser.pages import Scheme, too_wide
 from tests.browser.served import Served, code_for, drawn, let_in, served, visitor
 from tests.commands.annotate.people_at_work import answer, assigned, collection, pairs, text, token
 from tests.commands.judged import pair
@@ -25,16 +25,16 @@ QUERIES, GOLD = 6, 6
 SAID = {
     "pt": [
         "Ainda não há intervalo: nenhum juiz avaliou o pool, e as estimativas usam as notas de um juiz",
-        "ana, bia, κ: a nota 2 em todos os pares, dos dois lados",
-        "α de Krippendorff, ordinal: todos deram a nota 2 a todos os pares",
+        "ana, bia, κ: a nota 2 em todos os pares, dos dois lados.",
+        "α de Krippendorff, ordinal: todos deram a nota 2 a todos os pares.",
         "ana, κ: a nota 2 em todos os pares, dos dois lados.",
         "Todas as pessoas, κ quadrático: a nota 2 em todos os pares, dos dois lados.",
         "ana: 0% dos 6 pares-ouro com a nota conhecida (abaixo de 60%)",
     ],
     "es": [
         "Todavía no hay intervalo: ningún juez ha evaluado el pool, y las estimaciones usan las notas de un juez",
-        "ana, bia, κ: la nota 2 en todos los pares, en ambos lados",
-        "α de Krippendorff, ordinal: todos dieron la nota 2 a todos los pares",
+        "ana, bia, κ: la nota 2 en todos los pares, en ambos lados.",
+        "α de Krippendorff, ordinal: todos dieron la nota 2 a todos los pares.",
         "ana, κ: la nota 2 en todos los pares, en ambos lados.",
         "Todas las personas, κ cuadrático: la nota 2 en todos los pares, en ambos lados.",
         "ana: 0 % de los 6 pares de oro con la nota conocida (menos del 60 %)",
@@ -78,7 +78,10 @@ def test_what_is_lacking_is_said_in_the_leads_language(
         drawn(page)
         shown = page.locator("[data-testid=stMain]").inner_text()
         assert not [one for one in ENGLISH if one in shown]
-        scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        scroll = too_wide(page)
         record.screenshot(tmp_path / f"dashboard-{language}-{width}-{scheme}.png")
         assert scroll <= 0, f"the dashboard is {scroll} pixels too wide"
         assert record.errors == []
+        # What measures this would see it.
+        page.locator("h1").evaluate("heading => { heading.style.width = '3000px'; }")
+        assert too_wide(page) > 1000

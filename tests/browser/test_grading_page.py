@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from quati_pool.annotation.codes import token_sha
 from quati_pool.commands.annotate.grading.submission import submit
 from quati_pool.commands.annotate.session import AnnotationSession
-from tests.browser.pages import Scheme
+from tests.browser.pages import Scheme, too_wide
 from tests.browser.served import Served, code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import clean, press
 from tests.browser.test_appearance import asserts_legible
@@ -64,6 +64,19 @@ def places(page: Page) -> list[tuple[int, int]]:
     return [(round(box["x"]), round(box["y"])) for box in boxes if box]
 
 
+_WHOLE_LINES = """() => {
+  // The first line of the passage that is seen whole, and the last.
+  const words = document.createRange();
+  words.selectNodeContents(document.querySelector(".passage"));
+  const over = [...document.querySelectorAll(".stAppHeader, .query")];
+  const top = Math.max(...over.map((part) => part.getBoundingClientRect().bottom));
+  const bottom = document.querySelector(".desk .bar").getBoundingClientRect().top;
+  const lines = new Map([...words.getClientRects()].map((line) => [Math.round(line.top), line]));
+  const seen = [...lines.values()].map((line) => line.top >= top && line.bottom <= bottom);
+  return [seen.indexOf(true), seen.lastIndexOf(true)];
+}"""
+
+
 @pytest.mark.parametrize(("name", "look"), list(zip(NAMES, LOOKS, strict=True)))
 def test_everything_has_its_place_and_can_be_read(
     browser: Browser, app: Served, name: str, look: tuple[str, int, Scheme], tmp_path: Path
@@ -76,7 +89,7 @@ def test_everything_has_its_place_and_can_be_read(
         for number in range(4):
             asked = question(page)
             seen.append(places(page))
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert too_wide(page) <= 0
             for button in page.locator(".bar button:visible").all():
                 expect(button).to_be_in_viewport(ratio=1)
             assert page.locator(".pace").count() == 1
@@ -92,6 +105,11 @@ def test_everything_has_its_place_and_can_be_read(
             assert places(page) == seen[-1]
             if width < 600:
                 expect(page.locator(".query")).to_be_in_viewport()
+            # A page further, no line is left out.
+            page.keyboard.press("Home")
+            last = page.evaluate(_WHOLE_LINES)[1]
+            page.keyboard.press("PageDown")
+            assert 0 <= page.evaluate(_WHOLE_LINES)[0] <= last + 1
             if number == 1:
                 asserts_legible(page)
                 page.keyboard.press("?")
@@ -123,8 +141,9 @@ def test_keys_scroll_a_long_passage_and_the_guide_leaves_it_where_it_is(browser:
         def scrolled(top: int) -> None:
             page.wait_for_function("top => document.querySelector('[data-testid=stMain]').scrollTop === top", arg=top)
 
-        # Of what was to be read between the header and the bar, the last line is still there.
-        step = window - page.locator(".desk .bar").evaluate("bar => bar.offsetHeight") - 80
+        # What is read between the header and the bar, less 40 pixels, which hold a line.
+        covered = [page.locator(part).evaluate("part => part.offsetHeight") for part in (".stAppHeader", ".desk .bar")]
+        step = window - sum(covered) - 40
         for key, top in (
             ("PageDown", step),
             (" ", 2 * step),
@@ -142,6 +161,18 @@ def test_keys_scroll_a_long_passage_and_the_guide_leaves_it_where_it_is(browser:
             scrolled(held * step)
         page.keyboard.up("PageDown")
         page.keyboard.press("Shift+ArrowDown")  # is for what is selected
+        # No line is left out, also after a click into the passage, which gives the focus to what scrolls.
+        for focused in ("BODY", "MAIN"):
+            if focused == "MAIN":
+                page.locator(".passage").click()
+            page.keyboard.press("Home")
+            scrolled(0)
+            assert page.evaluate("document.activeElement.tagName") == focused
+            for held in (1, 2):
+                last = page.evaluate(_WHOLE_LINES)[1]
+                page.keyboard.press("PageDown")
+                scrolled(held * step)
+                assert 0 < page.evaluate(_WHOLE_LINES)[0] <= last + 1
         # The guide, and what is found in it.
         page.keyboard.press("?")
         field, hit = page.locator(".guide input"), page.locator(".guide .hit")
@@ -149,7 +180,16 @@ def test_keys_scroll_a_long_passage_and_the_guide_leaves_it_where_it_is(browser:
         field.fill("rodape")
         expect(hit).to_be_in_viewport(ratio=1)
         scrolled(2 * step)
+        page.locator(".guide-text").hover()
+        for _ in range(2):
+            page.mouse.wheel(0, 5000)
+            page.wait_for_function(
+                "(text => Math.abs(text.scrollTop + text.clientHeight - text.scrollHeight) < 1)"
+                "(document.querySelector('.guide-text'))"
+            )
         page.keyboard.press("Escape")
+        expect(page.locator("dialog.guide")).to_be_hidden()
+        expect(page.locator(".bar [data-do=guide]")).to_have_attribute("aria-expanded", "false")
         scrolled(2 * step)
         # Sentences are marked by the same keys.
         page.keyboard.press("Home")

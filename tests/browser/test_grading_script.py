@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.records import Label
-from tests.browser.pages import Scheme, intercept
+from tests.browser.pages import Scheme, intercept, too_wide
 from tests.browser.served import Served, code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import another, clean, press
 from tests.commands.annotate.people_at_work import assigned, collection, text
@@ -26,6 +26,10 @@ Considere a *situação geográfica* da pergunta.
 
 - Leia tudo.
 - Na dúvida, escolha a nota menor; a **SITUAÇÃO** não muda.
+
+```
+um bloco de código cuja única linha é mais larga do que o guia em qualquer uma das janelas em que ele é aberto
+```
 """
 
 
@@ -367,9 +371,30 @@ def test_the_guide_is_read_and_searched_by_keys_and_nothing_is_graded_meanwhile(
         field.fill("zebra?")
         expect(hits).to_have_count(0)
         expect(found).to_have_text("Nothing found")
-        field.fill("")
+        # What was opened to be read stays open, whatever is searched for.
+        opened = page.locator(".guide details[open]")
+        opened_by_reader = page.locator(".guide summary").first
+        opened_by_reader.click()
+        for words, count in (("", 1), ("a", 4), ("zebra", 1), ("", 1)):
+            field.fill(words)
+            expect(opened).to_have_count(count)
+        opened_by_reader.click()
+        expect(opened).to_have_count(0)
         expect(found).to_have_text("")
         expect(hits).to_have_count(0)
+        # The key that opened the guide, held or pressed again, is no text; with it an empty field is left.
+        page.keyboard.press("Escape")
+        expect(guide).to_be_hidden()
+        for _ in range(3):
+            page.keyboard.down("?")
+        expect(field).to_be_focused()
+        expect(field).to_have_value("")
+        page.keyboard.up("?")
+        page.keyboard.press("?")
+        expect(guide).to_be_hidden()
+        page.keyboard.press("?")
+        expect(field).to_be_focused()
+        expect(field).to_have_value("")
         # Neither while the field is written in, nor while something else of the guide has the focus.
         page.keyboard.type("2su")
         for part, where in (
@@ -447,7 +472,8 @@ def test_the_guide_is_next_to_the_passage_and_stays_while_pairs_are_graded(
         field = guide.locator("input").bounding_box()
         assert field
         assert field["x"] + field["width"] <= box["x"] + box["width"]
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert guide.locator(".guide-text").evaluate("text => text.scrollWidth - text.clientWidth") == 0
+        assert too_wide(page) <= 0
 
         # By keys once the focus is outside, and by the mouse.
         page.locator(".passage").click()
@@ -466,6 +492,17 @@ def test_the_guide_is_next_to_the_passage_and_stays_while_pairs_are_graded(
         page.keyboard.press("Escape")
         expect(guide).to_be_hidden()
         expect(button).to_have_attribute("aria-expanded", "false")
+
+        # A click on the button leaves the note only until the guide is closed.
+        page.keyboard.press("n")
+        expect(note).to_be_focused()
+        button.click()
+        expect(guide.locator("input")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(note).to_be_focused()
+        page.keyboard.type(" 3")
+        expect(note).to_have_value("0? 3")
+        page.keyboard.press("Escape")
         press(page, "3", asked)
 
         # The focus returns to where it was, also from the field, which Escape leaves.
@@ -482,12 +519,16 @@ def test_the_guide_is_next_to_the_passage_and_stays_while_pairs_are_graded(
             expect(button).to_be_focused()
 
         # A tablet that is turned.
-        page.keyboard.press("?")
+        page.keyboard.press("Enter")
         page.set_viewport_size({"width": 600, "height": 720})
         expect(page.locator("dialog.guide:modal")).to_be_visible()
         page.set_viewport_size({"width": width, "height": 720})
         expect(page.locator("dialog.guide:not(:modal)")).to_be_visible()
         expect(button).to_have_attribute("aria-expanded", "true")
+        expect(guide.locator("input")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(guide).to_be_hidden()
+        expect(button).to_be_focused()
         clean(record, app)
     assert states(config, name) == [("ok", 2), ("ok", 1), ("ok", 3)]
 
@@ -508,6 +549,7 @@ def test_on_a_phone_the_guide_fills_the_screen(browser: Browser, app: Served, co
         expect(guide.locator(".guidelines strong")).to_have_text("SITUAÇÃO")
         assert guide.bounding_box() == {"x": 0, "y": 0, "width": 390, "height": 844}
         assert page.evaluate("[...document.querySelectorAll('.guide *')].every(one => one.scrollWidth <= 390)")
+        assert guide.locator(".guide-text").evaluate("text => text.scrollWidth - text.clientWidth") == 0
         for key in "02s":
             page.keyboard.press(key)
         close = guide.get_by_role("button", name="Fechar")

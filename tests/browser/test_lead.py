@@ -20,7 +20,7 @@ from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.people import People
 from quati_pool.store.records import Attempt
-from tests.browser.pages import Record, Scheme
+from tests.browser.pages import Record, Scheme, too_wide
 from tests.browser.served import Served, code_for, dispute, drawn, let_in, question, served, visitor
 from tests.browser.test_reveal import Sent
 from tests.commands.annotate.disputes import GRADES, add_label
@@ -344,14 +344,18 @@ def test_a_comment_begun_before_its_field_is_there_is_not_the_next_pairs(browser
         last = dispute(page)
         with own_stage.app.paused():
             page.keyboard.press("1")
-            page.keyboard.press(" ")  # a text's, so it does not scroll
-            assert top(page) == 0
+            page.keyboard.press(" ")  # begins no text
+        last = dispute(page, last)
+        early = page.get_by_text("was not counted. Press it again.")
+        expect(early).not_to_be_visible()
+        with own_stage.app.paused():
+            page.keyboard.press("1")
         page.keyboard.type("n3 is not right, n2 is", delay=60)  # longer than the next dispute takes to come
-        expect(page.get_by_text("was not counted. Press it again.")).to_be_visible()
+        expect(early).to_be_visible()
         dispute(page, last)
         expect(page.locator(FIELD)).to_have_value("")
         expect(page.locator(FIELD)).not_to_be_focused()
-        assert own_stage.decisions == [("q1", "d0", "ok", 1, None)]
+        assert own_stage.decisions == [("q1", "d0", "ok", 1, None), ("q1", "d1", "ok", 1, None)]
         page.wait_for_timeout(700)  # a pause ends what was typed
         comments(page, "of this pair")
         expect(page.locator(FIELD)).to_have_value("of this pair")
@@ -425,6 +429,30 @@ def test_the_second_of_two_leads_is_told_and_keeps_their_comment(browser: Browse
         assert own_stage.decisions[1:] == [("q1", "d0", "ok", 3, "lia's view")]
 
 
+def test_a_key_decides_no_dispute_that_is_covered_or_out_of_sight(browser: Browser, own_stage: Stage) -> None:
+    asks(own_stage, "q1", "d0", "about a passage that is longer than the window")
+    with reviewing(browser, own_stage, height=720) as record:
+        page = record.page
+        for name, key in (("Use for practice", "2"), ("Filter", "1")):
+            button = page.get_by_role("button", name=name)
+            button.click()
+            expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
+            expect(button).to_be_focused()
+            page.keyboard.press(key)
+            page.keyboard.press("Escape")
+            expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
+        page.locator("summary").filter(has_text="Questions from people").press("Enter")
+        bar, passage = page.locator(".st-key-bar"), page.locator("[data-dispute]")
+        expect(page.get_by_label("Answer", exact=True).first).to_be_visible()
+        expect(bar).not_to_be_in_viewport()
+        page.keyboard.press("2")
+        expect(passage).to_be_in_viewport()
+        drawn(page)
+        assert own_stage.decisions == []
+        goes_on(page, "3")
+        assert own_stage.decisions == [("q1", "d0", "ok", 3, None)]
+
+
 def test_the_filter_is_folded_and_reached_by_keyboard(browser: Browser, stage: Stage) -> None:
     with reviewing(browser, stage) as record:
         page = record.page
@@ -467,7 +495,9 @@ def test_a_question_from_people_is_answered(browser: Browser, own_stage: Stage) 
         asked = page.locator(".asked-about")
         expect(asked).to_contain_text("as fêmeas cuidam")
         expect(asked.locator(".message")).to_contain_text("What is this? <script>document.title='owned'</script>")
-        page.get_by_label("Answer", exact=True).fill("1, 2 or 3: x")
+        answer = page.get_by_label("Answer", exact=True)
+        answer.fill("1, 2 or 3: x")
+        expect(answer).to_have_css("outline-offset", "-2px")  # Streamlit cuts what is outside of the field
         page.get_by_role("button", name="Send the answer").press("Enter")
         expect(page.get_by_text("The answer is sent.")).to_be_visible()
         expect(asked).to_have_count(0)
@@ -543,7 +573,7 @@ def test_a_session_revoked_a_moment_ago_shows_and_changes_nothing(browser: Brows
         page.wait_for_url(f"{stage.app.address}/sign-in")
 
 
-@pytest.mark.parametrize(("language", "width", "scheme"), [*LOOKS, ("pt", 1280, "dark"), ("es", 390, "light")])
+@pytest.mark.parametrize(("language", "width", "scheme"), [*LOOKS, ("pt", 820, "dark"), ("es", 390, "light")])
 def test_the_review_fits_the_screen(
     browser: Browser, stage: Stage, tmp_path: Path, language: str, width: int, scheme: Scheme
 ) -> None:
@@ -555,6 +585,19 @@ def test_the_review_fits_the_screen(
         expect(meanings).to_have_count(1)
         expect(meanings).to_contain_text(say["annotate.scale"])
         drawn(page)
+        # A note of four lines scrolls in a wide window; it can be reached by keyboard.
+        note = page.locator(".labels .note").first
+        scrolls = note.evaluate("note => note.scrollHeight > note.clientHeight")
+        assert scrolls is (width == 1280)
+        if scrolls:
+            page.locator(".st-key-about button").last.focus()
+            page.keyboard.press("Tab")
+            expect(note).to_be_focused()
+        if width == 820:
+            for part in (FIELD, ".labels td:nth-child(3)"):
+                box = page.locator(part).first.bounding_box()
+                assert box is not None
+                assert box["width"] >= 300, part
         passage = page.locator(".pair .passage").bounding_box()
         assert passage is not None
         assert passage["width"] <= 46 * 16 + 1  # the grading page's, 46rem
@@ -564,7 +607,7 @@ def test_the_review_fits_the_screen(
         assert bar is not None
         # A long passage does not push the decision out of a wide window, nor does the decision hide it on a phone.
         assert (bar["y"] + bar["height"] <= 844) is (width > 640)
-        scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        scroll = too_wide(page)
         record.screenshot(tmp_path / f"review-{width}-{scheme}-{language}.png")
         assert scroll <= 0, f"the page is {scroll} pixels too wide"
         assert record.errors == []
@@ -576,6 +619,7 @@ _COVERED = """names => [...document.querySelectorAll(names)].filter((part) => {
   const at = (y) => part.contains(document.elementFromPoint(box.left + box.width / 2, y));
   return !at(box.top + 1) || !at(box.bottom - 2);
 }).map((part) => part.outerHTML.slice(0, 200))"""
+_SCROLLS = "(main => main.scrollHeight - main.clientHeight)(document.querySelector('[data-testid=stMain]'))"
 GRADES_AND_BUTTONS = (
     ".st-key-pair .query, .labels tr, .st-key-about button, .decided, .st-key-bar textarea, .st-key-bar button"
 )
@@ -597,6 +641,8 @@ def test_all_that_a_decision_needs_is_seen_without_scrolling(
                     seen = f"{GRADES_AND_BUTTONS}, [class*=st-key-reveal-] button, .st-key-pair .passage"
                     record.screenshot(tmp_path / f"{language}-{scheme}-{height}-{asked}.png")
                     assert page.evaluate(_COVERED, seen) == [], (language, height, asked)
+                page.set_viewport_size({"width": 1280, "height": 1000})
+                assert page.evaluate(_SCROLLS) <= 0, "a dispute that fits scrolls"
                 if not asked:
                     continue
                 page.set_viewport_size({"width": 1280, "height": 720})
@@ -623,7 +669,7 @@ def test_the_dashboard_fits_the_screen(
         expect(page.get_by_text("Agreement of people with each other").first).to_be_visible()
         expect(page.get_by_role("button", name="Compute now").last).to_be_visible()
         drawn(page)
-        scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        scroll = too_wide(page)
         record.screenshot(tmp_path / f"dashboard-{width}-{scheme}.png")
         assert scroll <= 0, f"the dashboard is {scroll} pixels too wide"
         assert record.errors == []

@@ -15,7 +15,7 @@ from annotator_app import words
 from annotator_app.explorer import address
 from quati_pool.commands.annotate.session import AnnotationSession
 from tests.annotator_app.explored import explored, first_query
-from tests.browser.pages import Record, Scheme
+from tests.browser.pages import Record, Scheme, too_wide
 from tests.browser.served import Served, code_for, dispute, drawn, let_in, served, visitor, watched
 from tests.reporting.hostile import HOSTILE
 
@@ -157,7 +157,7 @@ def test_the_page_speaks_and_fits(
         expect(link).to_be_visible()
         drawn(page)
         record.screenshot(tmp_path / f"explorer-{language}.png")
-        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+        assert too_wide(page) <= 0
         shown = followed(context, link).page
         expect(shown.locator("h1")).to_have_text("small")
-        assert shown.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+        assert too_wide(shown) <= 0

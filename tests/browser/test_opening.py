@@ -17,7 +17,7 @@ from quati_pool.reporting.answers.report import opening
 from quati_pool.reporting.formats.document import Document, Section
 from quati_pool.reporting.formats.html import page
 from quati_pool.reporting.page import report
-from tests.browser.pages import Scheme, opened
+from tests.browser.pages import Scheme, opened, too_wide
 from tests.reporting.answers.made_states import Made, state
 from tests.reporting.hostile import HOSTILE
 
@@ -57,7 +57,7 @@ def ends_at(browser: Browser, file: Path, width: int = 1280, scheme: Scheme = "l
     """Where the opening ends, in pixels from the top; nothing of it is wider than its column or the screen."""
     with opened(browser, file, width, scheme) as record:
         record.asserts_nothing_outside()
-        assert record.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert too_wide(record.page) <= 0
         for table in record.page.locator(".opening table").all():
             box, part = table.bounding_box(), table.locator("xpath=ancestor::*[@class='part']").bounding_box()
             assert box is not None

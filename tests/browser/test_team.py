@@ -16,7 +16,7 @@ from quati_pool.commands.annotate import team
 from quati_pool.commands.annotate.access import sign_in
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.people import People
-from tests.browser.pages import Record, Scheme
+from tests.browser.pages import Record, Scheme, too_wide
 from tests.browser.served import Served, code_for, drawn, let_in, question, served, visitor
 from tests.browser.test_appearance import asserts_legible
 from tests.commands.annotate.people_at_work import collection, text
@@ -118,7 +118,7 @@ def test_a_lead_gives_a_code_makes_a_design_and_adds_pairs(
         expect(page.get_by_text(said("rows_added", added=2, count=2, total=2))).to_be_visible()
         drawn(page)
         asserts_legible(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert too_wide(page) <= 0
         assert page.title() != "owned"
         assert not record.errors
         assert not record.dialogs

@@ -113,7 +113,7 @@ def decides(page: Page, app: Served, picture: Picture) -> int:
             picture(page, "review", None)
         page.keyboard.press("2")
         decided += 1
-        expect(main).to_contain_text(re.compile(rf"of \d+, all decided|{decided + 1} of \d+, "))
+        expect(main).to_contain_text(re.compile(rf"of \d+, all decided|(?<!\d){decided + 1} of \d+, "))
     return decided
 
 

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from quati_pool.commands.annotate.annotation_pair import Ids, counting_shas, shown_pair
 from quati_pool.commands.annotate.pool_view import PoolView
+from quati_pool.commands.annotate.review.background import for_pages
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import ConfigError, InputError, message_of
 from quati_pool.judging.pair import Pair
@@ -117,7 +118,7 @@ class PeoplesPairs(Grading):
                 try:
                     found.append(self.labeler(name))
                 except (ConfigError, InputError) as error:
-                    problems[name] = message_of(error)
+                    problems[name] = for_pages(message_of(error))
         return found, problems
 
     @cached_property

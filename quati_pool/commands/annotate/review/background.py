@@ -14,6 +14,16 @@ from quati_pool.store.errors import StoreError
 T = TypeVar("T")
 
 
+def for_pages(problem: str) -> str:
+    """Why something cannot be computed, as pages say it: what has no words there goes to the server's log instead,
+    because it may say where the server keeps its files."""
+    if isinstance(problem, TranslatableText):
+        return problem
+    logging.getLogger(__name__).warning("%s", problem)
+    text = "the collection's files or settings are not in order; what is wrong is in the server's log"
+    return TranslatableText(text, "not_in_order")
+
+
 class Latest(NamedTuple, Generic[T]):
     """The last result (None before the first), whether a newer one is being computed, and why the last attempt failed
     (None if it did not)."""
@@ -58,7 +68,7 @@ class Background(Generic[T]):
             logging.getLogger(__name__).warning("%s", error)
             problem = TranslatableText("the label database cannot be reached", "unreachable")
         except QuatiPoolError as error:
-            problem = message_of(error)
+            problem = for_pages(message_of(error))
         except Exception as error:
             logging.getLogger(__name__).exception("the %s failed", self._name)
             name = type(error).__name__

@@ -27,7 +27,7 @@ from quati_pool.annotation.quality_control import Graded as GradedByPerson
 from quati_pool.commands.agree import join_ratings
 from quati_pool.commands.annotate.pool_view import PoolView
 from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs, peoples_pairs
-from quati_pool.commands.annotate.review.background import Background, Latest
+from quati_pool.commands.annotate.review.background import Background, Latest, for_pages
 from quati_pool.commands.annotate.review.consistency import GoldResult, SelfAgreement, gold_results, self_agreement
 from quati_pool.commands.annotate.review.interval_width import IntervalWidth, interval_width
 from quati_pool.commands.annotate.session import AnnotationSession
@@ -211,10 +211,11 @@ def _agreement(pairs: PeoplesPairs, sources: list[LabelSource], problems: Mappin
         found = [pair for pair in compared if pair.n and not pair.shared_members]
         together = overall(_ratings(pairs, people), DRAWS, seed)
     except QuatiPoolError as error:
-        why = message_of(error)
+        why = for_pages(message_of(error))
     names = {source.name for source in people}
     among, judged = (tuple(pair for pair in found if len({pair.a, pair.b} & names) == wanted) for wanted in (2, 1))
-    return Agreement(among, judged, together, why, problems, DRAWS, seed)
+    left_out = {name: for_pages(problem) for name, problem in problems.items()}
+    return Agreement(among, judged, together, why, left_out, DRAWS, seed)
 
 
 def _ratings(pairs: PeoplesPairs, sources: list[LabelSource]) -> Ratings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs
+from quati_pool.commands.annotate.review.background import for_pages
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.estimates.designs import answered_designs, begun_design, drawn_designs
 from quati_pool.errors import QuatiPoolError, message_of
@@ -54,7 +55,7 @@ def interval_width(session: AnnotationSession, pairs: PeoplesPairs) -> IntervalW
     except QuatiPoolError as error:
         if unit == "queries" and isinstance(error, TooFewQueriesError):
             return IntervalWidth(unit, graded=error.queries, missing=FEWEST_QUERIES - error.queries)
-        return IntervalWidth(unit, problem=message_of(error))
+        return IntervalWidth(unit, problem=for_pages(message_of(error)))
     [found], drawn = report.estimates, report.drawn
     more = _more(drawn)
     return IntervalWidth(

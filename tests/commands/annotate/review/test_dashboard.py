@@ -179,7 +179,7 @@ def test_what_fails_is_told_and_the_last_dashboard_stays(
     first = made(session, tokens.lia)
 
     def refuses(_: AnnotationSession) -> Dashboard:
-        raise QuatiPoolError("the pool is gone; run: quati-pool build")
+        raise QuatiPoolError("/secret/pool.jsonl.gz: not there yet; run: quati-pool build")
 
     def breaks(_: AnnotationSession) -> Dashboard:
         raise ZeroDivisionError("a fault of ours")
@@ -188,7 +188,7 @@ def test_what_fails_is_told_and_the_last_dashboard_stays(
         raise StoreError("/secret/labels.db cannot be read; free some space")
 
     for compute, said in (
-        (refuses, "quati-pool build"),
+        (refuses, "files or settings"),
         (breaks, "the server's log"),
         (loses, "the label database cannot be reached"),
     ):
@@ -199,6 +199,7 @@ def test_what_fails_is_told_and_the_last_dashboard_stays(
         assert "secret" not in latest.problem
         assert (latest.value, latest.running) == (first, False)
     assert "a fault of ours" in caplog.text
+    assert "/secret/pool.jsonl.gz" in caplog.text
 
 
 def test_only_a_lead_who_is_signed_in_sees_it(here: Here) -> None:

@@ -53,7 +53,7 @@ def test_another_process_makes_the_same_dashboard_and_is_started_again_when_it_w
         assert children(os.getpid()) == there
 
 
-def test_what_the_other_process_refuses_is_told(tmp_path: Path) -> None:
+def test_what_the_other_process_refuses_is_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with (
         disputed(tmp_path / "w", None) as (session, tokens),
         separate_dashboards(session, tmp_path / "none.yaml"),
@@ -61,7 +61,8 @@ def test_what_the_other_process_refuses_is_told(tmp_path: Path) -> None:
         found = dashboard(session, tokens.lia, _PATIENCE, refresh=True)
         assert found.value is None
         assert found.problem is not None
-        assert "none.yaml" in found.problem
+        assert "none.yaml" not in found.problem
+        assert "none.yaml" in caplog.text
 
 
 def test_that_the_other_process_ended_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

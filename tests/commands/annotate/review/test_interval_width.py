@@ -96,6 +96,17 @@ def test_a_design_of_pairs_says_what_is_lacking(
     assert (found.problem.keyword, found.problem.values) == lacking
 
 
+def test_where_the_server_keeps_missing_runs_is_in_its_log_only(config: Path, caplog: pytest.LogCaptureFixture) -> None:
+    label(config, "ana", queries=draw(config, 9))
+    runs = config.parent / "runs"
+    shutil.rmtree(runs)
+    found = width(config)
+    assert found is not None
+    assert isinstance(found.problem, TranslatableText)
+    assert (found.problem.keyword, str(runs) in found.problem) == ("not_in_order", False)
+    assert f"{runs}/" in caplog.text
+
+
 def test_a_design_of_pairs_that_is_graded(config: Path) -> None:
     assign(config, AssignOptions(pairs_for="nDCG@5", expect=120))
     grade(config, queries=QUERIES)
