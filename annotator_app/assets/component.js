@@ -39,20 +39,28 @@ const component = (() => {
   function scroll(event) {
     const main = document.querySelector("[data-testid=stMain]");
     if (![document.body, main].includes(event.target)) return false;
+    const steps = event.shiftKey ? SHIFTED : PLAIN;
+    if (!Object.hasOwn(steps, event.key)) return false;
+    main.scrollBy(0, steps[event.key](main));
+    event.preventDefault();
+    return true;
+  }
+
+  // How many pixels a page is: what is seen between all that lies over the passage, less a line that stays in sight.
+  function page(main) {
     const query = main.querySelector(":is(.pair, .head) .query");
     const over = [".stAppHeader", ".bar, .st-key-bar"].map((part) => document.querySelector(part));
     if (query && getComputedStyle(query).position === "sticky") over.push(query);
     const covered = over.reduce((sum, part) => sum + (part?.offsetHeight ?? 0), 0);
-    const page = Math.max(main.clientHeight - covered - LINE, LINE);
-    const shifted = { " ": -page };
-    const whole = main.scrollHeight;
-    const plain = { PageDown: page, PageUp: -page, " ": page, ArrowDown: LINE, ArrowUp: -LINE, End: whole, Home: -whole };
-    const step = (event.shiftKey ? shifted : plain)[event.key];
-    if (step === undefined) return false;
-    main.scrollBy(0, step);
-    event.preventDefault();
-    return true;
+    return Math.max(main.clientHeight - covered - LINE, LINE);
   }
+
+  // Measured only for a key that scrolls: most keys grade.
+  const SHIFTED = { " ": (main) => -page(main) };
+  const PLAIN = {
+    PageDown: page, PageUp: (main) => -page(main), " ": page, ArrowDown: () => LINE, ArrowUp: () => -LINE,
+    End: (main) => main.scrollHeight, Home: (main) => -main.scrollHeight,
+  };
 
   // Asks before the page is left or loaded again while ``unsent`` says that something would be lost.
   const ask_before_leaving = (unsent) =>
