@@ -39,6 +39,7 @@ _BASES = {
     "rerankers": "quati_pool.retrieval.base:Reranker",
     "fusions": "quati_pool.retrieval.fusion:Fusion",
     "judges": "quati_pool.judging.base:Judge",
+    "pool_methods": "quati_pool.pooling.methods.base:PoolMethod",
 }
 
 
@@ -237,6 +238,17 @@ JUDGES = Registry(
         "llm": "quati_pool.judging.llm:LlmJudge",
         "lexical": "quati_pool.judging.lexical:Lexical",
         "replay": "quati_pool.judging.replay:Replay",
+    },
+)
+POOL_METHODS = Registry(
+    "pool_methods",
+    {
+        "depth": "quati_pool.pooling.methods.depth:Depth",
+        "move-to-front": "quati_pool.pooling.methods.move_to_front:MoveToFront",
+        "max-mean": "quati_pool.pooling.methods.bandits:MaxMean",
+        "mm-ns": "quati_pool.pooling.methods.bandits:MaxMeanNonStationary",
+        "active-sampling": "quati_pool.pooling.methods.active_sampling:ActiveSampling",
+        "judge-order": "quati_pool.pooling.methods.judge_order:JudgeOrder",
     },
 )
 BENCHMARKS = Registry(
