@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from quati_pool.commands.agree import AgreeReport, compare
 from quati_pool.commands.audit.audit import AuditReport
 from quati_pool.commands.audit.stored_audits import audit_digest, stored_audits
 from quati_pool.commands.build import BuildResult
+from quati_pool.commands.completeness import LabeledCompleteness, PoolGrades, labeled_completeness
 from quati_pool.commands.estimates.drawn import estimate_drawn
 from quati_pool.commands.estimates.estimate import EstimateReport
 from quati_pool.commands.estimates.settings import EstimateSettings
@@ -24,9 +26,10 @@ from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.evaluation.measures import parse_measures
 from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
 from quati_pool.labels.labelers import Grading
+from quati_pool.labels.main_labeler import Candidate
 from quati_pool.labels.sources import gather
 from quati_pool.pooling.diversity import diversity
-from quati_pool.pooling.pool import Pool, growth
+from quati_pool.pooling.pool import Pool, growth, pool_grades
 from quati_pool.project.cache_keys import refuse_outdated
 from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener
@@ -87,6 +90,18 @@ class State:
             and isinstance(self.config.judges.get(source.name), JudgeConfig)
             and self.audit(source.name) is None
         ]
+
+    @cached_property
+    def completeness(self) -> LabeledCompleteness | None:
+        """What the pool lacks under the grades of the labeler that is named for the leaderboard, or else of the main
+        one; None where nothing is graded."""
+        pool, named = self.pool.pool, self.settings.labeler
+        grades = [
+            PoolGrades(Candidate(one.name, one.grader, len(one.qrels), one.members), *pool_grades(pool, one.qrels))
+            for one in self.gathered.sources
+            if named in (None, one.name)
+        ]
+        return labeled_completeness(self.config, pool, grades)
 
     @property
     def key(self) -> dict[str, Any]:

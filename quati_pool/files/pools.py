@@ -17,8 +17,9 @@ from quati_pool.files.tables import Field, checker, json_object, read_table, ref
 
 
 class PoolPair(TypedDict):
-    """A pair to judge. ``runs`` maps each system that returned the passage to its rank; ``reason`` is ``depth`` or
-    ``extra``; ``inclusion`` is the probability with which the pair was included in the pool."""
+    """A pair to judge. ``runs`` maps each system that returned the passage to its rank; ``round`` counts from 1;
+    ``reason`` is ``depth``, ``extra``, the name of an adaptive method, ``random`` or ``kept``; ``inclusion`` is the
+    probability with which the pair was included in the pool, None where grades chose it."""
 
     query_id: str
     doc_id: str
@@ -27,7 +28,7 @@ class PoolPair(TypedDict):
     runs: dict[str, int]
     round: int
     reason: str
-    inclusion: float
+    inclusion: float | None
 
 
 def write_pool(path: Path, pairs: Iterable[PoolPair]) -> None:

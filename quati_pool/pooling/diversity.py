@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.pooling.pool import Pool
+from quati_pool.pooling.pool import Pool, pool_grades
 from quati_pool.records import Int, Qrels
 from quati_pool.stats.rank_similarity import rank_biased_overlap
 
@@ -91,7 +91,7 @@ def diversity_by_grade(pool: Pool, qrels: Qrels) -> GradeShares:
     """Counts a pool's pairs, and those of a single system, by their grade in ``qrels``."""
     returned_by = pool.fed.sum(axis=1)
     union, single = returned_by > 0, returned_by == 1
-    relevance, graded = _grades(pool, qrels)
+    relevance, graded = pool_grades(pool, qrels)
 
     def share(name: str, chosen: npt.NDArray[np.bool_]) -> Share:
         chosen = chosen & graded & union
@@ -102,23 +102,6 @@ def diversity_by_grade(pool: Pool, qrels: Qrels) -> GradeShares:
         share("≥ 1", relevance >= 1),
         int((union & ~graded).sum()),
     )
-
-
-def _grades(pool: Pool, qrels: Qrels) -> tuple[Int, npt.NDArray[np.bool_]]:
-    """The grade of each pair of a pool (0 if it has none) and whether it has one, shape (pairs,) each."""
-    query = qrels.queries.encode(pool.queries.decode(pool.query))
-    doc = qrels.docs.encode(pool.docs.decode(pool.doc))
-    relevance = np.zeros(len(pool), dtype=np.int64)
-    graded = (query >= 0) & (doc >= 0)
-    judged = qrels.query * max(len(qrels.docs), 1) + qrels.doc
-    order = np.argsort(judged)
-    wanted = query[graded] * max(len(qrels.docs), 1) + doc[graded]
-    at = np.searchsorted(judged, wanted, sorter=order)
-    found = at < len(judged)
-    found[found] = judged[order[at[found]]] == wanted[found]
-    relevance[np.flatnonzero(graded)[found]] = qrels.relevance[order[at[found]]]
-    graded[graded] = found
-    return relevance, graded
 
 
 def _overlap(fed: npt.NDArray[np.bool_]) -> Matrix:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,8 +24,8 @@ from quati_pool.text.pluralize import counted
 def read_ledger(path: Path) -> Pool:
     """Reads the pool from a file that ``build`` wrote, with every system's rank of each pair.
 
-    Raises InputError where the file's sidecar lacks the systems or their depths, or where the file names a system that
-    the sidecar does not.
+    Raises InputError where the file's sidecar lacks the systems or their depths, where the file names a system that
+    the sidecar does not, and where a pair lacks its round, reason or inclusion probability or has an impossible one.
     """
     try:
         meta = json.loads(sidecar(path).read_text(encoding="utf-8"))
@@ -31,7 +34,7 @@ def read_ledger(path: Path) -> Pool:
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(sidecar(path), None, "does not say how the pool was built; run: quati-pool build") from None
     column_of = {run_tag: column for column, run_tag in enumerate(run_tags)}
-    query_ids, doc_ids, rows = [], [], []
+    query_ids, doc_ids, rows, entered = [], [], [], []
     for line, text in read_lines(path):
         pair = json.loads(text)
         query_ids.append(pair["query_id"])
@@ -42,6 +45,7 @@ def read_ledger(path: Path) -> Pool:
                 path, line, f"names the run {unknown[0]!r}, which its sidecar does not; run: quati-pool build"
             )
         rows.append(pair["runs"])
+        entered.append(_entered(path, line, pair))
     ranks = np.zeros((len(rows), len(run_tags)), dtype=np.int32)
     for row, ranks_by_tag in enumerate(rows):
         for run_tag, rank in ranks_by_tag.items():
@@ -49,7 +53,35 @@ def read_ledger(path: Path) -> Pool:
     queries, (query,) = code_ids([Ids(query_ids).values])
     docs, (doc,) = code_ids([Ids(doc_ids).values])
     depth = np.array([depths[run_tag] for run_tag in run_tags], dtype=np.int32)
-    return Pool(queries, docs, query, doc, run_tags, depth, ranks)
+    rounds, reasons, inclusion = zip(*entered, strict=True) if entered else ((), (), ())
+    return Pool(
+        queries,
+        docs,
+        query,
+        doc,
+        run_tags,
+        depth,
+        ranks,
+        np.array(rounds, dtype=np.int32),
+        np.array(reasons, dtype=object),
+        np.array(inclusion, dtype=np.float64),
+    )
+
+
+def _entered(path: Path, line: int, pair: Mapping[str, Any]) -> tuple[int, str, float]:
+    """The round, reason and inclusion probability (NaN for null) of a line of the pool's file."""
+    number, reason, inclusion = pair.get("round"), pair.get("reason"), pair.get("inclusion", -1)
+    if not isinstance(number, int) or number < 1:
+        problem = "has no round; expected an integer from 1"
+    elif not isinstance(reason, str) or not reason:
+        problem = "has no reason; expected depth, extra, random, kept or a method's name"
+    elif inclusion is None:
+        return number, reason, math.nan
+    elif not isinstance(inclusion, (int, float)) or not 0 < inclusion <= 1:
+        problem = "has no inclusion probability; expected a number above 0 and at most 1, or null"
+    else:
+        return number, reason, float(inclusion)
+    raise InputError(path, line, f"{problem}. Run: quati-pool build")
 
 
 def pairs_without_text(pool: Path) -> int:

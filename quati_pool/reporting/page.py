@@ -7,6 +7,7 @@ from pathlib import Path
 
 from quati_pool.commands.evaluate import Settings
 from quati_pool.commands.report import State, opened
+from quati_pool.files.readable_json import readable_json
 from quati_pool.project.events import Listener
 from quati_pool.reporting.answers.findings import AUDITS
 from quati_pool.reporting.answers.report import opening
@@ -16,8 +17,11 @@ from quati_pool.reporting.explorer.writing import save_explorer
 from quati_pool.reporting.formats.document import Block, Details, Document, Figure, Row, Section
 from quati_pool.reporting.formats.html import page
 from quati_pool.reporting.formats.markdown import markdown
+from quati_pool.reporting.formats.tables import csv_file
+from quati_pool.reporting.json_data.completeness import as_data
 from quati_pool.reporting.saved_files import report_folder, save
 from quati_pool.reporting.sections import agreement, audits, methods, pool, systems, trust
+from quati_pool.reporting.tables import completeness as completeness_tables
 
 
 def report(
@@ -27,8 +31,8 @@ def report(
     people: Sequence[str] = (),
     output: Path | None = None,
 ) -> Path:
-    """Writes ``report.html``, ``report.md``, their figures and the explorer into ``output`` or, without it, into the
-    workspace's reports; returns the path of the HTML page.
+    """Writes ``report.html``, ``report.md``, their figures, ``completeness.json`` and ``.csv`` and the explorer into
+    ``output`` or, without it, into the workspace's reports; returns the path of the HTML page.
 
     Raises QuatiPoolError if the pool was not built.
     """
@@ -38,13 +42,23 @@ def report(
         save_explorer(ExplorerData(state, state.config.release.texts, report=True), folder / FOLDER, listener)
         listener.progress("report: drawing", 0, 0)
         document = _document(state)
+        completeness = _completeness(state)
     content: dict[str, str | bytes] = {
         "report.html": page(document),
         "report.md": markdown(document),
+        **completeness,
         **{figure.file: figure.content for section in document.sections for figure in _figures(section.blocks)},
     }
     save(state.config, folder, content, state.key, listener, "report")
     return folder / "report.html"
+
+
+def _completeness(state: State) -> dict[str, str]:
+    """The files of what the pool lacks; none where nothing is graded."""
+    found = completeness_tables.tables(state.completeness)
+    if not found:
+        return {}
+    return {"completeness.json": readable_json(as_data(state.completeness)), "completeness.csv": csv_file(found[:1])}
 
 
 def _figures(blocks: Sequence[Block]) -> Iterator[Figure]:

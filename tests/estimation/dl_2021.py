@@ -29,7 +29,7 @@ class DL2021:
 
 @cache
 def dl_2021() -> DL2021:
-    nist, gpt_4o, runs = grades("nist"), grades("gpt-4o"), _runs()
+    nist, gpt_4o, runs = grades("nist"), grades("gpt-4o"), top_20_runs()
     run_tags, queries = sorted(runs), sorted(nist)
     pairs = [(query_id, doc_id) for query_id in queries for doc_id in sorted(nist[query_id])]
     numbers = {pair: number for number, pair in enumerate(pairs)}
@@ -65,7 +65,7 @@ def grades(name: str) -> Graded:
     return found
 
 
-def _runs() -> dict[str, dict[str, dict[str, float]]]:
+def top_20_runs() -> dict[str, dict[str, dict[str, float]]]:
     found: dict[str, dict[str, dict[str, float]]] = {}
     with gzip.open(shared("trec-dl-2021/dl21-runs-top20-judged53.txt.gz"), "rt", encoding="utf-8") as lines:
         for line in lines:

@@ -47,6 +47,10 @@ def test_a_pool_equals_the_union_of_the_heads(many: Sequence[Run], depths: list[
         rank = ranks(run)
         assert pool.ranks[:, column].tolist() == [rank.get(pair, 0) for pair in pairs(pool)]
         assert pool.fed[:, column].tolist() == [pair in heads[column] for pair in pairs(pool)]
+    # All of it entered at once and for sure; what a run's head has is not an extra pair, whatever the file says.
+    assert pool.round.tolist() == [1] * len(pool)
+    assert pool.reason.tolist() == ["depth" if pair in set().union(*heads) else "extra" for pair in pairs(pool)]
+    assert pool.inclusion.tolist() == [1.0] * len(pool)
 
 
 def shared(tag: str, queries: Ids, docs: Ids, rows: list[tuple[int, int, float]]) -> Run:

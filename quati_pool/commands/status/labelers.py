@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from quati_pool.commands.completeness import LabeledCompleteness, PoolGrades, labeled_completeness
 from quati_pool.commands.labels import earlier_versions, unread_answers
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import unfinished
@@ -14,9 +17,10 @@ from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import Graded, Grader, Labeler
 from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.labelers import Grading, chunks, file_labeler, make_judge
-from quati_pool.labels.main_labeler import Candidate, MainLabeler, main_labeler
+from quati_pool.labels.main_labeler import Candidate, MainLabeler, candidate, main_labeler
 from quati_pool.labels.qrels import outside
 from quati_pool.project.config import JudgeConfig, PoolConfig
+from quati_pool.project.pool_reader import read_ledger
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import FAILURES
 from quati_pool.store.database import Store
@@ -61,7 +65,8 @@ class LabelStates:
 
     ``common`` is the number of pairs that two independent labelers graded. ``pooled`` are the queries with pairs, None
     without a pool; ``unreadable`` says why the pool cannot be read. ``slots`` counts the assignments by state, and
-    ``people`` those who have an access code. ``newer`` counts the collection's labels after a seq.
+    ``people`` those who have an access code. ``newer`` counts the collection's labels after a seq. ``completeness``
+    says what the pool lacks, None where nothing is graded.
     """
 
     labelers: tuple[LabelerState, ...] = ()
@@ -72,6 +77,7 @@ class LabelStates:
     slots: dict[str, int] = field(default_factory=dict)
     people: int = 0
     newer: dict[int, int] = field(default_factory=dict)
+    completeness: LabeledCompleteness | None = None
 
     @property
     def main(self) -> MainLabeler:
@@ -94,6 +100,7 @@ class _Tally:
         self._lacking: Counter[str] = Counter()
         self._relevant: Counter[str] = Counter()
         self._queries: dict[str, None] = {}
+        self._grades: list[int | None] = []
 
     def add(self, pairs: Sequence[Pair]) -> list[bool]:
         """Whether it graded each of the pairs."""
@@ -103,11 +110,21 @@ class _Tally:
             self._queries[one.query_id] = None
             self._lacking[one.query_id] += one.relevance is None
             self._relevant[one.query_id] += one.relevance is not None and one.relevance > 0
-        return [one.relevance is not None for one in graded]
+        grades = [one.relevance for one in graded]
+        self._grades += grades
+        return [grade is not None for grade in grades]
 
     @property
     def irrelevant(self) -> tuple[str, ...]:
         return tuple(query for query in self._queries if not self._lacking[query] and not self._relevant[query])
+
+    @property
+    def grades(self) -> PoolGrades:
+        """The grades of the pairs so far."""
+        relevance = np.array([0 if grade is None else grade for grade in self._grades], dtype=np.int64)
+        graded = np.array([grade is not None for grade in self._grades], dtype=bool)
+        outside_pool = outside(self.labeler, self.coverage)
+        return PoolGrades(candidate(self.labeler, int(graded.sum()) + outside_pool), relevance, graded)
 
 
 @dataclass(frozen=True)
@@ -132,7 +149,8 @@ def label_states(config: PoolConfig, store: Store | None, after: Collection[int]
     tallies = [_Tally(labeler) for labeler in labelers]
     common, pooled, unreadable = _read_pool(config, grading, tallies)
     found = tuple(_state(config, grading, tally) for tally in tallies)
-    states = LabelStates(found, problems, common, pooled, unreadable)
+    completeness = None if pooled is None or unreadable is not None else _completeness(config, tallies)
+    states = LabelStates(found, problems, common, pooled, unreadable, completeness=completeness)
     if grading is None:
         return states
     store = grading.store
@@ -179,6 +197,19 @@ def _read_pool(
     except QuatiPoolError as error:
         return common, frozenset(pooled), str(error)
     return common, frozenset(pooled), None
+
+
+def _completeness(config: PoolConfig, tallies: Sequence[_Tally]) -> LabeledCompleteness | None:
+    grades = [tally.grades for tally in tallies]
+    if not any(one.graded.any() for one in grades):
+        return None
+    try:
+        pool = read_ledger(Workspace(config.folder).pool)
+    except InputError as error:
+        return LabeledCompleteness(undefined=str(error))
+    if len(pool) != len(grades[0].graded):
+        return LabeledCompleteness(undefined="the pool was built again while it was read")
+    return labeled_completeness(config, pool, grades)
 
 
 def _state(config: PoolConfig, grading: Grading | None, tally: _Tally) -> LabelerState:

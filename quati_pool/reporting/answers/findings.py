@@ -16,7 +16,7 @@ from quati_pool.commands.report import State
 from quati_pool.evaluation.measures import resolve
 from quati_pool.evaluation.qrels_comparison import RankingComparison, Swap
 from quati_pool.records import FAILURES
-from quati_pool.reporting.answers import wording
+from quati_pool.reporting.answers import completeness, wording
 from quati_pool.reporting.answers.evaluate import missing_queries, unjudged, without_grade
 from quati_pool.reporting.explorer import links
 from quati_pool.reporting.formats.document import Link, Words
@@ -327,6 +327,18 @@ def queries(state: State) -> Iterator[Words]:
         yield f"{counted(len(without), 'query has', 'queries have')} no pair in the pool (", *named, ")."
 
 
+def incomplete(state: State) -> Iterator[Words]:
+    """What the pool lacks, where queries need more."""
+    report = state.completeness
+    if report is None or report.found is None or report.labeler is None or not report.found.needing_more:
+        return
+    found, by = report.found, report.labeler
+    need = [query.query_id or "" for query in found.needing_more]
+    named = wording.linked(need, lambda query_id: links.query(query_id, by=by))
+    are = counted(len(need), "query needs", "queries need")
+    yield f"{completeness.lacking(found, by)}; {are} more (", *named, ")."
+
+
 def outside(state: State) -> Iterator[Words]:
     """Systems that are measured but did not feed the pool, and systems that are not measured."""
     condition = _first(state)
@@ -404,6 +416,7 @@ CHECKS: tuple[tuple[str, Callable[[State], Iterator[Words]]], ...] = (
     ("pairs without a grade", ungraded),
     ("systems outside the pool", outside),
     ("what leaving a system out changes", reusable),
+    ("relevant documents outside the pool", incomplete),
     ("queries without pairs or relevant documents", queries),
     ("pairs that one system alone brought", alone),
     ("the depth of the pool", deep),

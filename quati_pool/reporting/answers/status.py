@@ -1,8 +1,10 @@
-"""The answer of ``status``: the state and the next command, what is in doubt, and one row for each part."""
+"""The answer of ``status``: the state and the next command, what the pool lacks, what is in doubt, and one row for each
+part."""
 
 from __future__ import annotations
 
 from quati_pool.commands.status.status import Status
+from quati_pool.reporting.answers import completeness
 from quati_pool.reporting.answers.wording import names
 from quati_pool.reporting.formats.answers import Answer
 from quati_pool.reporting.tables.status import depth_in_words, overview
@@ -14,6 +16,7 @@ _DOUBTS = 5
 def answer(status: Status) -> Answer:
     """The first few doubts are named; all are in the full tables."""
     sentences = [f"{_standing(status)}; {_next(status)}."]
+    sentences += completeness.sentences(status.state.labels.completeness, known=True)
     more = len(status.doubts) - _DOUBTS
     sentences += [f"In doubt: {doubt.words}." for doubt in status.doubts[:_DOUBTS]]
     rest = [f"There are {more:,} more doubts."] if more > 0 else []

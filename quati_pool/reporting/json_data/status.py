@@ -7,6 +7,7 @@ from typing import Any
 from quati_pool.commands.status.labelers import LabelerState
 from quati_pool.commands.status.outputs import OutputState
 from quati_pool.commands.status.status import Status
+from quati_pool.reporting.json_data import completeness
 from quati_pool.reporting.json_data.serializer import Views, pick, serialize
 
 _LABELER = (
@@ -31,6 +32,7 @@ def as_data(status: Status) -> Any:
         },
         "labelers": labels.labelers,
         "main_labeler": labels.main.name,
+        "completeness": completeness.as_data(labels.completeness),
         "problems": labels.problems,
         "cannot_be_asked": state.blocked,
         "assignments": labels.slots,

@@ -6,20 +6,31 @@ from dataclasses import replace
 
 from quati_pool.commands.report import State
 from quati_pool.reporting.answers import build as answers
+from quati_pool.reporting.answers import completeness as completeness_answers
 from quati_pool.reporting.answers import labels as label_answers
 from quati_pool.reporting.explorer import links
 from quati_pool.reporting.figures import build as figures
 from quati_pool.reporting.formats.document import Block, Details, Paragraph, Row
 from quati_pool.reporting.tables import build as tables
+from quati_pool.reporting.tables import completeness as completeness_tables
 from quati_pool.reporting.tables import labels as label_tables
 
 
 def pool(state: State) -> list[Block]:
-    """What every system brought into the pool, and how the pool would grow."""
+    """What every system brought into the pool, how the pool would grow, and what it lacks."""
     systems = tables.tables(state.pool)[0]
     growth = figures.growth(state.pool)
     said = answers.answer(state.pool).sentences
-    return [Paragraph(" ".join(said)), Row([systems, *([growth.figure()] if growth else [])])]
+    return [
+        Paragraph(" ".join(said)),
+        Row([systems, *([growth.figure()] if growth else [])]),
+        *_completeness(state),
+    ]
+
+
+def _completeness(state: State) -> list[Block]:
+    said = completeness_answers.sentences(state.completeness)
+    return [*([Paragraph(" ".join(said))] if said else []), *completeness_tables.tables(state.completeness)]
 
 
 def pool_appendix(state: State) -> list[Details]:

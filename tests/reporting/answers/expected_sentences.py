@@ -8,6 +8,7 @@ from typing import Any
 from quati_pool.commands.report import State
 from quati_pool.reporting.json_data import agree as agree_data
 from quati_pool.reporting.json_data import build as build_data
+from quati_pool.reporting.json_data import completeness as completeness_data
 from quati_pool.reporting.json_data import evaluate as evaluate_data
 
 SYSTEMS = ["alfa", "bravo", "carlos", "delta", "eco"]
@@ -57,6 +58,7 @@ class Expected:
         self.pairs: list[Row] = [pair for pair in self.agreed["pairs"] if pair["n"]] if self.agreed else []
         self.people: list[str] = self.agreed["people"] if self.agreed else []
         self.lacking: Row = self.first["without_grade"]
+        self.completeness: Row | None = completeness_data.as_data(made.completeness)
 
     def mean(self, run: Row, level: bool = False) -> list[str]:
         found = run["measures"][MEASURE]
@@ -268,6 +270,15 @@ class Expected:
 
     def irrelevant(self) -> list[str]:
         return [str(self.first["queries_without_relevant"]), str(self.first["queries"]), self.by]
+
+    def incomplete(self) -> list[str]:
+        assert self.completeness is not None
+        found, whole = self.completeness, self.completeness["outside"]
+        capture = whole["capture_recapture"]
+        held = [str(whole["queries"]), str(whole["relevant"]), str(found["relevant_from"]), found["labeler"]]
+        more = [str(round(capture["estimate"])), "95", f"{capture['low']:.0f}", f"{capture['high']:.0f}"]
+        needed = [str(len(found["need_more"])), *named(found["need_more"])]
+        return [*held, *more, str(len(found["families"])), *needed]
 
     def deep(self) -> list[str]:
         depth = min(one["pool_depth"] for one in self.built["systems"] if one["pool_depth"])

@@ -75,6 +75,7 @@ KINDS = {
     "no grade by": Expected.ungraded,
     "gave no grade": Expected.failed,
     "may rank too low": Expected.fall,
+    "families of systems": Expected.incomplete,
     "come from one system only": Expected.alone,
     "deeper than the pool": Expected.deep,
     "no text and cannot be judged": lambda found: [str(found.built["pool"]["without_text"])],
