@@ -24,8 +24,9 @@ from quati_pool.ties import in_order, tied
 if TYPE_CHECKING:
     import pandas as pd
 
-LabelerKind = Literal["judge", "assessor", "consensus", "file"]
-"""What a labeler is; ``file``: a label file that does not say who graded."""
+LabelerKind = Literal["judge", "assessor", "consensus", "hybrid", "file"]
+"""What a labeler is; ``hybrid``: people where they graded, a judge elsewhere; ``file``: a label file that does not say
+who graded."""
 
 Int = npt.NDArray[np.int64]
 Float = npt.NDArray[np.float32]

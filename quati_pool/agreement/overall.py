@@ -226,12 +226,13 @@ def _add(met: Int, single: Int, query: Int, grade: Positions) -> None:
 
 
 def basis(labelers: Sequence[str], left_out: Sequence[str]) -> str:
-    """Which labelers the coefficients cover, for messages: "over lexical and local; the panel both is left out"."""
+    """Which labelers the coefficients cover, for messages: "over lexical and local; both is
+    computed from others' grades and left out"."""
     over = f"over {listed(labelers)}" if labelers else "over nobody"
     if not left_out:
         return over
-    panels = f"the panel {left_out[0]} is" if len(left_out) == 1 else f"the panels {listed(left_out)} are"
-    return f"{over}; {panels} left out"
+    are = "is" if len(left_out) == 1 else "are"
+    return f"{over}; {listed(left_out)} {are} computed from others' grades and left out"
 
 
 def _why(name: str, ratings: Ratings, counts: Mapping[str, int], total: _GradeCounts, left_out: Sequence[str]) -> str:

@@ -39,7 +39,8 @@ class Reading(Workspace):
 
         Returns:
             query_id, doc_id, query, text (str), runs (dict: each system's rank of the pair, {run_tag: rank}, down to
-            run_depth), round (int64), reason (str) and inclusion (float64: the probability of inclusion).
+            run_depth), round (int64), reason (str) and inclusion (float64: the probability of inclusion, NaN where
+            grades chose the pair).
 
         Raises:
             QuatiPoolError: If the pool is not built.
@@ -88,10 +89,10 @@ class Reading(Workspace):
             pool: Another pool than the workspace's.
 
         Returns:
-            query_id, doc_id, labeler, kind (str: judge, assessor, consensus or file), relevance (Int64, missing where
-            there is no grade), status (str: ok, or why there is no grade), cut (bool: whether the passage was cut),
-            revealed (bool: whether it was given after seeing a judge's grade), and with ``rationales`` rationale (str,
-            missing where there is none). Pairs that were never asked about are not in it.
+            query_id, doc_id, labeler, kind (str: judge, assessor, consensus, hybrid or file), relevance (Int64, missing
+            where there is no grade), status (str: ok, or why there is no grade), cut (bool: whether the passage was
+            cut), revealed (bool: whether it was given after seeing a judge's grade), and with ``rationales`` rationale
+            (str, missing where there is none). Pairs that were never asked about are not in it.
 
         Raises:
             QuatiPoolError: If the pool is not built, or there is no such labeler.

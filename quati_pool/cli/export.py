@@ -68,8 +68,8 @@ def export_qrels(
         str | None,
         typer.Option(
             "--labeler",
-            help="A judge, a person or a consensus; by default the main labeler: people before language models "
-            "before programs.",
+            help="A judge, a person, a consensus or a hybrid; by default the main labeler: people before language "
+            "models before programs.",
         ),
     ] = None,
     output: Annotated[
@@ -108,6 +108,8 @@ def export_qrels(
     outside = f"; {_outside(written, made.outside)}" if made.outside else ""
     cut = f"; {coverage.cut:,} passages were cut before they were graded" if coverage.cut else ""
     typer.echo(f"wrote {made.path}: {written:,} pairs{outside}{left}{cut}", err=True)
+    if made.hybrid is not None:
+        typer.echo(f"the likeliest grades of a hybrid: {made.hybrid}", err=True)
     if made.carried_list is not None:
         were = counted(made.carried, "grade was", "grades were")
         typer.echo(f"{were} carried from near-duplicates, not given: {made.carried_list}", err=True)

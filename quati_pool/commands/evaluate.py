@@ -16,6 +16,7 @@ from quati_pool.agreement.ratings import Ratings
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.evaluation.averaged_queries import QUERIES, over_queries
 from quati_pool.evaluation.bounds import ndcg_bounds
+from quati_pool.evaluation.expected_gains import of_expected_gains, with_expected_gains
 from quati_pool.evaluation.judged_runs import JudgedRuns
 from quati_pool.evaluation.leaderboard import Conditions, Leaderboard, leaderboard, systems_by_condition
 from quati_pool.evaluation.measures import DEFAULTS, parse_measures
@@ -43,6 +44,7 @@ from quati_pool.project.runs import RunSet, run_sets, workspace_runs
 from quati_pool.registry import nearest
 from quati_pool.stats.bootstrap import DRAWS
 
+_NOT_OF_HYBRIDS = "they need whole grades, and a hybrid's gains are expected ones"
 _NO_CLUSTER = "no judged query has a cluster_id"
 _NDCG = re.compile(r"nDCG@([0-9]+)\Z")
 
@@ -84,11 +86,12 @@ class Condition:
     """One set of runs under one labeler's qrels.
 
     ``bounds`` has, for each nDCG with a cutoff, the lowest and the highest mean of each run over the grades of
-    ``scale`` that its unjudged documents could have, shape (runs,) each. ``letters``: runs that share one do not
-    differ significantly on the first measure. ``quality`` and ``robust`` are a reason if they could not be computed;
-    ``robust`` is None if it was not requested. ``judged_queries`` is the number of all judged queries and ``returned``
-    (by run_tag) that of the judged queries a run returns; all else is over the queries of the settings. ``covers``: the
-    number of the pool's pairs with a grade by the labeler, and of all its pairs; None without a pool.
+    ``scale`` that its unjudged documents could have, shape (runs,) each; nothing for a hybrid. ``letters``: runs
+    that share one do not differ significantly on the first measure. ``quality`` and ``robust`` are a reason if they
+    could not be computed; ``robust`` is None if it was not requested. ``judged_queries`` is the number of all
+    judged queries and ``returned`` (by run_tag) that of the judged queries a run returns; all else is over the
+    queries of the settings. ``covers``: the number of the pool's pairs with a grade by the labeler, and of all its
+    pairs; None without a pool.
     """
 
     name: str
@@ -108,6 +111,12 @@ class Condition:
     truncated: tuple[Truncated, ...]
     robust: Robust | str | None = None
     covers: tuple[int, int] | None = None
+
+    @cached_property
+    def of_expected_gains(self) -> tuple[str, ...]:
+        """The measures that are computed from expected gains, as the grades are a hybrid's; all others are of whole
+        grades."""
+        return () if self.source.expected is None else of_expected_gains(self.scores.measures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,6 +301,8 @@ def _condition(
 ) -> Condition:
     joined = JudgedRuns(run_set.answering(source.qrels), source.qrels)
     all_judged = score(joined, measures)
+    if source.expected is not None:
+        all_judged = with_expected_gains(all_judged, joined, source.expected)
     returned = dict(zip(all_judged.run_tags, (~all_judged.missing).sum(axis=1).tolist(), strict=True))
     joined, scores = over_queries(settings.queries, joined, all_judged)
     board = leaderboard(scores, settings.draws, seed)
@@ -305,11 +316,11 @@ def _condition(
         scores,
         board,
         hole_rates(joined),
-        _bounds(joined, scores, measures, scale),
+        _bounds(joined, scores, measures, scale) if source.expected is None else {},
         comparisons,
         groups([row.run_tag for row in board.rows], comparisons),
         {m: compare(scores, m, settings.test, baseline, settings.alpha, seed) for m in measures} if baseline else {},
-        _quality(run_set, joined, measures),
+        _quality(run_set, joined, measures) if source.expected is None else _NOT_OF_HYBRIDS,
         len(all_judged.query_ids),
         returned,
         truncated(run_set.facts, measures, joined.judged, scores.query_ids),

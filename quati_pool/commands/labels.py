@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import Graded, Labeler
 from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.failures import without_thoughts
+from quati_pool.labels.hybrid import Hybrid, HybridParts
 from quati_pool.labels.labelers import Grading, nobody
 from quati_pool.labels.qrels import grades_outside_pool
 from quati_pool.llm.thoughts import ANY
@@ -41,6 +42,8 @@ class LabelsReport:
     """The number of answers that gave each value, by labeler and aspect; for judges whose prompt asks for aspects."""
     unread: dict[str, int]
     """The number of stored answers that were not read by the current rules, by judge of ``pool.yaml``, if any."""
+    hybrids: dict[str, HybridParts] = field(default_factory=dict)
+    """Where the grades of each hybrid come from."""
 
 
 def labels(
@@ -69,7 +72,8 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
     earlier = earlier_versions(grading, labelers)
     failures = _failures(grading, labelers, coverages) if missing else {}
     unread = {labeler.name: count for labeler in labelers if (count := unread_answers(grading, labeler))}
-    return LabelsReport(config, labelers, coverages, usage, earlier, problems, failures, aspects, unread)
+    hybrids = {labeler.name: labeler.parts for labeler in labelers if isinstance(labeler, Hybrid)}
+    return LabelsReport(config, labelers, coverages, usage, earlier, problems, failures, aspects, unread, hybrids)
 
 
 def _counts(

@@ -15,12 +15,13 @@ from quati_pool.records import LabelerKind, State
 if TYPE_CHECKING:
     from quati_pool.store.records import CurrentLabel
 
-Grader = Literal["people", "llm", "file", "program"]
-"""Who gave the grades; ``file``: a label file that does not say."""
+Grader = Literal["people", "llm", "file", "program", "hybrid"]
+"""Who gave the grades; ``file``: a label file that does not say; ``hybrid``: people some, a judge the others."""
 
 # A label file that does not say who graded may hold the grades of people or of a model.
-PRECEDENCE: Mapping[Grader, int] = {"people": 0, "llm": 1, "file": 1, "program": 2}
-"""The precedence in choosing a collection's main labeler; the lowest number comes first."""
+PRECEDENCE: Mapping[Grader, int] = {"people": 0, "llm": 1, "file": 1, "program": 2, "hybrid": 3}
+"""The precedence in choosing a collection's main labeler; the lowest number comes first. A hybrid is never chosen, as a
+labeler that it is computed from has graded too."""
 
 NEVER_ASKED, NOT_GIVEN, TIED = "never asked", "not given", "tied"
 """Why a pair has no grade, where that is no state of a label: the labeler was not asked yet; people were not given the

@@ -29,7 +29,7 @@ class Consensus(Labeler):
 
     @property
     def derived_from(self) -> frozenset[str]:
-        return _sources(self.members)
+        return sources(self.members)
 
     def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
         columns = [member.graded(pairs) for member in self.members]
@@ -71,7 +71,7 @@ class Panel(Labeler):
 
     @property
     def derived_from(self) -> frozenset[str]:
-        return _sources(self.members) | ({self.decisions.name} if self.decisions else set())
+        return sources(self.members) | ({self.decisions.name} if self.decisions else set())
 
     def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
         return [answer.graded for answer in self.answers(pairs)]
@@ -100,7 +100,7 @@ class Panel(Labeler):
         return replace(graded, tied=graded.relevance is None)
 
 
-def _sources(members: Iterable[Labeler]) -> frozenset[str]:
+def sources(members: Iterable[Labeler]) -> frozenset[str]:
     """The names of the independent labelers behind the members; an independent member counts itself."""
     return frozenset().union(*(member.derived_from or {member.name} for member in members))
 

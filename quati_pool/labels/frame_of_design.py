@@ -12,6 +12,7 @@ from quati_pool.labels.graded_frame import GradedFrame
 from quati_pool.labels.peoples_grades import Pair, PeoplesGrades
 from quati_pool.labels.sampling_frame import SamplingFrame
 from quati_pool.records import Qrels
+from quati_pool.text.pluralize import listed
 
 # The store is imported only where it is read: label files do not need it.
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ def frame_of_design(people: PeoplesGrades, judge: Qrels, design: Design, designs
     too little is graded.
     """
     name = f"design {design.design_id}"
+    queue = design.parameters.get("queue")
+    if queue is not None:
+        raise QuatiPoolError(
+            f"{name} is the queue of {queue}: its pairs were chosen to find errors, and say nothing about others; "
+            "run: quati-pool assign --random-queries N"
+        )
     if not design.is_random:
         raise QuatiPoolError(
             f"{name} ({design.method}) was chosen, not drawn at random, and says nothing about other queries; "
@@ -45,6 +52,9 @@ def frame_of_design(people: PeoplesGrades, judge: Qrels, design: Design, designs
     awaited = people.awaited({(one.query_id, one.doc_id): one.replicates for one in selected})
     frame = SamplingFrame(_frame_pairs(design, designs, pool), people, judge, awaited)
     method = _METHODS[design.method].format(measure=design.parameters.get("measure"))
+    if design.method == "active" and "by" in design.parameters:
+        judges = design.parameters.get("judges") or [design.parameters["judge"]]
+        method += f" by {design.parameters['by']} of {listed(list(judges))}"
     words = f"{name} ({method}, seed {design.seed})"
     if len(frame.pairs) < len(pool):
         words += f", from the {len(frame.pairs):,} pairs that the pool had then"

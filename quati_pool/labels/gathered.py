@@ -11,9 +11,11 @@ from quati_pool.agreement.matching import Duplicate
 from quati_pool.agreement.pair_designs import PairDesign
 from quati_pool.agreement.pool_join import UnmatchedRow
 from quati_pool.errors import InputError
+from quati_pool.evaluation.expected_gains import ExpectedGrades
 from quati_pool.files.label_files import LabelFile
 from quati_pool.files.pools import read_pool
 from quati_pool.labels.base import Grader
+from quati_pool.labels.hybrid import HybridParts
 from quati_pool.labels.main_labeler import Candidate, MainLabeler, main_labeler
 from quati_pool.project.config import LabelFileConfig, PoolConfig
 from quati_pool.records import LabelerKind, Qrels
@@ -37,6 +39,10 @@ class LabelSource:
     members: frozenset[str] = frozenset()
     grader: Grader = "file"
     designs: tuple[PairDesign, ...] = ()
+    hybrid: HybridParts | None = None
+    """Where the grades of a hybrid come from; None for all other labelers."""
+    expected: ExpectedGrades | None = None
+    """What is known of a hybrid's grades beyond ``qrels``, which have the likeliest ones."""
 
     @property
     def ungraded(self) -> int:

@@ -24,8 +24,10 @@ from quati_pool.judging.prompts import reading_of
 from quati_pool.judging.verdict import Reading
 from quati_pool.labels.base import Graded, Grader, Labeler
 from quati_pool.labels.consensus import Consensus, Panel, aggregate_samples
+from quati_pool.labels.hybrid import Hybrid
 from quati_pool.labels.label_files import kind_of, read_label_source
-from quati_pool.project.config import ConsensusConfig, JudgeConfig, PeopleConfig, PoolConfig
+from quati_pool.project.config import ConsensusConfig, HybridConfig, JudgeConfig, PeopleConfig, PoolConfig
+from quati_pool.project.config.labelers import PEOPLE_METHODS
 from quati_pool.project.inputs import load_queries, query_texts
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import FAILURES, State
@@ -113,6 +115,11 @@ class Grading:
             raise ConfigError(f"{name} is computed from {members} whenever it is read; run these judges instead")
         if isinstance(settings, PeopleConfig):
             raise ConfigError(f"{name} is computed from people's labels whenever it is read; run: quati-pool annotate")
+        if isinstance(settings, HybridConfig):
+            raise ConfigError(
+                f"{name} is computed from people's labels and {settings.judge}'s whenever it is read; "
+                f"run: quati-pool annotate, or quati-pool judge {settings.judge}"
+            )
         return settings, make_judge(self.config, settings)
 
     def labeler(self, name: str) -> Labeler:
@@ -128,6 +135,8 @@ class Grading:
             return Consensus(name, "consensus", None, members, settings.method)
         if isinstance(settings, PeopleConfig):
             return self.panel(settings.people, name)
+        if isinstance(settings, HybridConfig):
+            return self._hybrid(name, settings)
         if isinstance(settings, JudgeConfig):
             return self._judge_labeler(name, settings)
         found = self._stored_labeler(name)
@@ -143,6 +152,19 @@ class Grading:
         precedence."""
         decisions = self._stored_labeler(ADJUDICATED)
         return Panel(name, "consensus", None, self.people(), decisions, method, self.is_given)
+
+    def _hybrid(self, name: str, settings: HybridConfig) -> Hybrid:
+        by_method = settings.people in PEOPLE_METHODS
+        people = self.panel(settings.people) if by_method else self.labeler(settings.people)
+        judge = self.labeler(settings.judge)
+        key = f"{self.config.path}: judges.{name}"
+        if people.grader != "people":
+            problem = f"does not say that a person gave the labels of {people.name}"
+            raise ConfigError(f"{key}.people: pool.yaml {problem}; add person: true to that file, or name another")
+        if judge.grader == "people":
+            raise ConfigError(f"{key}.else: the labels of {judge.name} are a person's; name a judge")
+        scale = tuple(sorted(self.config.grades))
+        return Hybrid(name, "hybrid", None, people, judge, scale, self.pairs, settings.calibrated)
 
     def readable(self, names: Sequence[str], others: Sequence[str]) -> tuple[list[Labeler], dict[str, str]]:
         """The labelers ``names``; where none are named, those of ``others`` that can be read, and per name why one

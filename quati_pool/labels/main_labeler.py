@@ -10,7 +10,13 @@ from quati_pool.labels.base import PRECEDENCE, Grader, Labeler
 from quati_pool.store.records import ADJUDICATED
 from quati_pool.text.pluralize import listed
 
-_ONE = {"people": "a person", "llm": "a language model", "file": "a label file", "program": "a program"}
+_ONE = {
+    "people": "a person",
+    "llm": "a language model",
+    "file": "a label file",
+    "program": "a program",
+    "hybrid": "a hybrid",
+}
 _SEVERAL = {"people": "people", "llm": "language models", "file": "label files", "program": "programs"}
 _PANEL = "declare a panel under judges:, such as  panel: {people: majority}"
 
@@ -28,7 +34,8 @@ class Candidate:
     def what(self) -> str:
         if self.name == ADJUDICATED and self.members:
             return "leads' decisions"
-        return f"a panel of {_SEVERAL[self.grader]}" if self.members else _ONE[self.grader]
+        panel = self.members and self.grader != "hybrid"
+        return f"a panel of {_SEVERAL[self.grader]}" if panel else _ONE[self.grader]
 
 
 @dataclass(frozen=True)
@@ -77,11 +84,12 @@ def _speaks_for(panel: Candidate, other: Candidate) -> bool:
 
 def peers(candidates: Sequence[Candidate], main: str) -> list[str]:
     """The labelers to publish if none are named, with ``main`` first. If that one is people's, panels, which are
-    computed from other labelers, and programs are left out."""
+    computed from other labelers, and programs are left out; hybrids always."""
     by_name = {candidate.name: candidate for candidate in candidates if candidate.graded}
     kept = [
         candidate.name
         for candidate in by_name.values()
+        if candidate.grader != "hybrid"
         if by_name[main].grader != "people"
         or (candidate.grader != "program" and (not candidate.members or candidate.name == ADJUDICATED))
     ]

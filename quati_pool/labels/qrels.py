@@ -32,6 +32,7 @@ def outside(labeler: Labeler, coverage: LabelCoverage) -> int:
 
 def nothing_graded(labeler: str, kind: str = "judge") -> QuatiPoolError:
     remedies = {"file": "check that its file names the collection's ids", "assessor": "run: quati-pool annotate"}
+    remedies["hybrid"] = "let people grade, or its judge: quati-pool annotate, or quati-pool judge"
     remedy = remedies.get(kind, f"run: quati-pool judge {labeler}")
     text = f"{labeler} has graded no pair of the pool; {remedy}"
     return QuatiPoolError(TranslatableText(text, "nothing_graded", labeler=labeler))

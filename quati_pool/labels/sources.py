@@ -20,6 +20,7 @@ from quati_pool.files.label_files.shared_ids import SharedIds
 from quati_pool.files.queries import read_queries
 from quati_pool.labels.drawn_pairs import sampled_file, with_designs
 from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
+from quati_pool.labels.hybrid import Hybrid
 from quati_pool.labels.label_files import join_files, kind_of, need_pool, off_scale, read_label_source
 from quati_pool.project.config import LabelFileConfig, PoolConfig, load_config
 from quati_pool.project.inputs import query_texts
@@ -226,6 +227,8 @@ def _by_people(sources: Sequence[LabelSource], people: Sequence[str]) -> list[La
     for person in people:
         if person not in known:
             raise ConfigError(f"--person {person}: no such labeler here; {nearest(person, known)}")
+        if any(source.grader == "hybrid" for source in sources if source.name == person):
+            raise ConfigError(f"--person {person}: a hybrid has a judge's grades in it; name a person")
     return [replace(one, kind="assessor", grader="people") if one.name in people else one for one in sources]
 
 
@@ -341,6 +344,8 @@ def from_store(
                     revealed=column.revealed,
                     members=labeler.derived_from,
                     grader=labeler.grader,
+                    hybrid=labeler.parts if isinstance(labeler, Hybrid) else None,
+                    expected=labeler.expected(column.graded) if isinstance(labeler, Hybrid) else None,
                 )
             )
     return found, problems

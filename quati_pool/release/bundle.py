@@ -109,7 +109,7 @@ class Bundle(base.Format):
                 name = f"labels/{stem}.parquet"
                 labels = _labels(labelled, labelled.labels, quotes=self.parameters.corpus != "none")
                 parts.append(Part(name, None, write_table(output, name, labels), labeler=who))
-            if labelled.definition is not None:
+            if labelled.definition is not None and labelled.kind != "hybrid":
                 definition = {"judge": who, "version": labelled.version, "definition": dict(labelled.definition)}
                 output.json(f"judges/{stem}.json", definition)
         return pairs

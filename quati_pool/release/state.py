@@ -22,9 +22,10 @@ class Labelled:
     ``outside`` counts the grades of pairs outside the pool, which a label file may hold; ``left_out`` counts the pairs
     of the pool without a grade, by state. The ``kind`` "file" is a label file that does not name its labeler.
 
-    ``version`` and ``definition`` (model, prompt and parameters, as JSON) are None if there is none, as for a consensus
-    or a person. ``labels`` holds all labels that count, with the columns of ``store.rows.TABLE``, the rationale if one
-    is kept, and for people's labels ``design``, ``stratum`` and ``inclusion``.
+    ``version`` and ``definition`` (model, prompt and parameters, as JSON; for a hybrid, where its grades come from)
+    are None if there is none, as for a consensus or a person. ``labels`` holds all labels that count, with the
+    columns of ``store.rows.TABLE``, the rationale if one is kept, and for people's labels ``design``, ``stratum``
+    and ``inclusion``.
     """
 
     labeler: str

@@ -34,7 +34,10 @@ def test_a_panel_is_no_third_labeler() -> None:
     found = overall(replace(among, members=BOTH), draws=0)
     assert found.values["alpha_nominal"] == pytest.approx(1 / 8)
     assert (found.labelers, found.left_out, found.graded) == (("lexical", "local"), ("both",), 4)
-    assert basis(found.labelers, found.left_out) == "over lexical and local; the panel both is left out"
+    assert (
+        basis(found.labelers, found.left_out)
+        == "over lexical and local; both is computed from others' grades and left out"
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -57,7 +60,7 @@ def test_fewer_than_two_independent_labelers_have_no_coefficient(labelers: list[
     found = overall(replace(columns(GRADES), members=BOTH).only(labelers))
     assert set(found.values.values()) == {None}
     over = "lexical" if "lexical" in labelers else "nobody"
-    reason = f"there are no two independent labelers (over {over}; the panel both is left out)"
+    reason = f"there are no two independent labelers (over {over}; both is computed from others' grades and left out)"
     assert {found.undefined[name] for name in found.values} == {reason}
 
 

@@ -30,7 +30,7 @@ from quati_pool.store.records import ADJUDICATED
 from tests.commands.annotate.disputes import disputed
 from tests.labels.test_people import collection
 
-TOGETHER = "over sample-gold and lexical; the panel both is left out"
+TOGETHER = "over sample-gold and lexical; both is computed from others' grades and left out"
 
 
 def with_panels(demo: Path, folder: Path, **panels: Any) -> Path:
@@ -97,7 +97,7 @@ def test_tables_leave_a_panel_and_its_members_out_and_say_so_once(demo: Path) ->
 
 def test_one_independent_labeler_has_no_coefficient_of_all(demo: Path) -> None:
     data = as_data(agree(demo, ["lexical", "both"], draws=0))
-    reason = "there are no two independent labelers (over lexical; the panel both is left out)"
+    reason = "there are no two independent labelers (over lexical; both is computed from others' grades and left out)"
     assert (data["overall"]["alpha_ordinal"], data["overall"]["undefined"]["alpha_ordinal"]) == (None, reason)
     assert data["pairs"][0]["kappa"] is not None
 

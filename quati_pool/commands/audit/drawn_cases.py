@@ -28,7 +28,7 @@ from quati_pool.files.artifacts import digest, file_digest, locked, read_counts,
 from quati_pool.files.lines import output, read_lines
 from quati_pool.judging.base import Judge
 from quati_pool.labels.labelers import Grading, judge_definition, judge_version
-from quati_pool.project.config import ConsensusConfig, JudgeConfig, PeopleConfig, PoolConfig
+from quati_pool.project.config import ConsensusConfig, HybridConfig, JudgeConfig, PeopleConfig, PoolConfig
 from quati_pool.project.workspace import Workspace
 from quati_pool.text.analysis import SNOWBALL, analyzer
 
@@ -58,6 +58,8 @@ def members(grading: Grading, name: str) -> list[Member]:
     settings = config.judges.get(name)
     if isinstance(settings, PeopleConfig):
         raise ConfigError(f"{name} are people, and probes are for judges; how people agree: quati-pool agree")
+    if isinstance(settings, HybridConfig):
+        raise ConfigError(f"{name} has people's grades too, and probes are for judges; audit {settings.judge}")
     names = settings.consensus if isinstance(settings, ConsensusConfig) else [name]
     found = []
     for each in names:

@@ -126,6 +126,8 @@ def _people(gathered: Gathered, name: str | None) -> LabelSource:
     if name is not None:
         if name not in by_name:
             raise ConfigError(f"there is no labeler {name!r}; {nearest(name, by_name)}")
+        if by_name[name].grader == "hybrid":
+            raise ConfigError(f"{name} is a hybrid, which has a judge's grades in it; name people's grades")
         return by_name[name]
     persons = [source for source in gathered.sources if source.grader == "people"]
     if not persons:

@@ -128,7 +128,7 @@ def audit_grades(
     others = [
         source.name
         for source in gathered.sources
-        if source.grader not in ("people",) and source.name not in (judge.name, people.name)
+        if source.grader not in ("people", "hybrid") and source.name not in (judge.name, people.name)
         if not ratings.shared_members(judge.name, source.name)
     ]
     pairs = [alike(ratings, judge.name, other, people.name, draws, seed) for other in others]

@@ -142,12 +142,16 @@ def chosen_judge(gathered: Gathered, settings: EstimateSettings) -> LabelSource:
     """The judge that was named, or the one with most grades, language models first; else a label file."""
     if settings.judge is not None:
         named = named_source(gathered, settings.judge)
+        if named.grader == "hybrid":
+            raise ConfigError(
+                f"--judge {named.name}: a hybrid has people's grades in it, which are what is estimated; name its judge"
+            )
         if named.grader == "people" or named.name == settings.people:
             raise ConfigError(
                 f"--judge {named.name}: people's grades are what is estimated; name a judge that graded the whole pool"
             )
         return named
-    others = [one for one in gathered.sources if one.grader != "people" and one.name != settings.people]
+    others = [one for one in gathered.sources if one.grader not in ("people", "hybrid") and one.name != settings.people]
     if not others:
         text = (
             "no judge has graded the pool, and estimates build on its grades; run: quati-pool judge, or name a file "
@@ -180,7 +184,12 @@ def grades_of(gathered: Gathered) -> list[int]:
 def chosen_people(grading: Grading, settings: EstimateSettings) -> Labeler:
     """The labeler whose grades are estimated."""
     if settings.people is not None:
-        return grading.labeler(settings.people)
+        labeler = grading.labeler(settings.people)
+        if labeler.grader == "hybrid":
+            raise ConfigError(
+                f"--people {labeler.name}: a hybrid has a judge's grades in it; name people, or leave it out"
+            )
+        return labeler
     return grading.panel(settings.aggregate)
 
 

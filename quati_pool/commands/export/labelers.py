@@ -11,6 +11,7 @@ import pyarrow as pa
 from quati_pool.files.artifacts import digest
 from quati_pool.labels.base import Graded, Labeler
 from quati_pool.labels.coverage import LabelCoverage
+from quati_pool.labels.hybrid import Hybrid
 from quati_pool.labels.labelers import Grading, nobody
 from quati_pool.labels.main_labeler import MainLabeler, candidate, main_labeler, peers
 from quati_pool.labels.qrels import as_qrels, grades_outside_pool, nothing_graded, refuse_missing
@@ -132,10 +133,15 @@ def _exported(grading: Grading, grades: _Grades) -> ExportedLabeler:
         outside=len(grades.outside),
         version=labeler.version,
         left_out=coverage.lacks,
-        definition=grading.store.definition(version) if version else None,
+        definition=grading.store.definition(version) if version else _parts(labeler),
         labels=_labels(grading, labeler, version) if version else None,
     )
     return ExportedLabeler(labelled, coverage)
+
+
+def _parts(labeler: Labeler) -> dict[str, Any] | None:
+    """Where a hybrid's grades come from; None for other labelers."""
+    return {"hybrid": labeler.parts.as_json()} if isinstance(labeler, Hybrid) else None
 
 
 def _labels(grading: Grading, labeler: Labeler, version: str) -> pa.Table:

@@ -16,6 +16,7 @@ from quati_pool.files.qrels import write_qrels
 from quati_pool.files.tsv import put_tsv
 from quati_pool.labels.base import Graded
 from quati_pool.labels.coverage import LabelCoverage
+from quati_pool.labels.hybrid import Hybrid, HybridParts
 from quati_pool.labels.labelers import Grading, nobody
 from quati_pool.labels.main_labeler import MainLabeler, candidate, main_labeler
 from quati_pool.labels.qrels import as_qrels, grades_outside_pool, nothing_graded, refuse_missing
@@ -47,6 +48,8 @@ class ExportedQrels:
     """How many grades were carried from near-duplicates."""
     carried_list: Path | None = None
     """The list of them; None without ``carry``."""
+    hybrid: HybridParts | None = None
+    """As of ``LabelerQrels``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,8 @@ class LabelerQrels:
     main: MainLabeler | None
     open: int
     carried: Sequence[CarriedGrade] = ()
+    hybrid: HybridParts | None = None
+    """Where the grades of a hybrid come from; its qrels have the likeliest grade of each pair."""
 
 
 def labeler_qrels(
@@ -108,7 +113,7 @@ def labeler_qrels(
                 if graded.relevance is not None:
                     kept.append(graded)
         source = grading.pool
-        waits = reader.kind == "consensus" and reader.grader == "people"
+        waits = reader.kind == "hybrid" or (reader.kind == "consensus" and reader.grader == "people")
         still_open = slot_counts(store, config.name).get("open", 0) if waits else 0
     if not allow_missing:
         refuse_missing(reader, coverage)
@@ -118,7 +123,10 @@ def labeler_qrels(
     if outside:
         _refuse_unknown(config, labeler, outside)
     qrels = as_qrels([*kept, *outside])
-    return LabelerQrels(labeler, reader.version, qrels, coverage, len(outside), source, main, still_open, carried)
+    hybrid = reader.parts if isinstance(reader, Hybrid) else None
+    return LabelerQrels(
+        labeler, reader.version, qrels, coverage, len(outside), source, main, still_open, carried, hybrid
+    )
 
 
 def _filled(graded: Sequence[Graded], carried: Sequence[CarriedGrade]) -> list[Graded]:
@@ -151,6 +159,8 @@ def export_qrels(
     key: dict[str, Any] = {"labeler": found.labeler, "version": found.version, "pool": file_digest(found.pool)}
     if carry is not None:
         key["carry"] = carry
+    if found.hybrid is not None:
+        key["hybrid"] = found.hybrid.as_json()
     path = path or Workspace(config.folder).qrels(found.labeler)
     if not path.name or path.is_dir():
         raise QuatiPoolError(f"{path} is a folder; name a file with -o")
@@ -166,7 +176,7 @@ def export_qrels(
             carried.unlink(missing_ok=True)
     return ExportedQrels(
         path, found.coverage, found.outside, found.main, withheld(config), found.open, len(found.carried),
-        None if carry is None else carried,
+        None if carry is None else carried, found.hybrid,
     )  # fmt: skip
 
 

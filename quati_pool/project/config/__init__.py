@@ -3,6 +3,7 @@
 from quati_pool.project.config.labelers import (
     NO_GRADE,
     ConsensusConfig,
+    HybridConfig,
     JudgeConfig,
     LabelFileConfig,
     LabelsConfig,
@@ -16,6 +17,7 @@ __all__ = [
     "ConsensusConfig",
     "CorpusConfig",
     "FusionSystem",
+    "HybridConfig",
     "JudgeConfig",
     "LabelFileConfig",
     "LabelsConfig",

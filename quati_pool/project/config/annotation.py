@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from quati_pool.files.yaml_file import Model, YamlFile
-from quati_pool.project.config.labelers import PeopleConfig
+from quati_pool.project.config.labelers import HybridConfig, PeopleConfig
 from quati_pool.registry import nearest
 
 
@@ -62,7 +62,7 @@ def read_annotation(file: YamlFile, data: Any, judges: Mapping[str, Any]) -> Ann
     if reveal is not None and reveal not in judges:
         hint = nearest(reveal, judges) if judges else "add it under judges:"
         raise file.error(place, f"there is no judge {reveal!r}; {hint}")
-    if reveal is not None and isinstance(judges[reveal], PeopleConfig):
+    if reveal is not None and isinstance(judges[reveal], PeopleConfig | HybridConfig):
         raise file.error(place, f"{reveal!r} are other people's grades; name a judge")
     if reveal is not None and config.repeats:
         problem = "who saw a judge's grade of a pair does not repeat their own; set reveal: or repeats:, not both"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, InstanceOf
 
@@ -47,6 +47,19 @@ class PeopleConfig(Model):
     people: Literal["majority", "median", "mean"]
 
 
+class HybridConfig(Model):
+    """People's grades where they graded a pair, and a judge's elsewhere, computed on every read and never stored.
+
+    ``people``: how all people's grades of a pair become one, as of PeopleConfig, or the name of a panel of people or of
+    a person's label file. ``judge``, the key ``else``, is a judge, a consensus of judges or a label file. With
+    ``calibrated`` its grades are corrected by what people gave where both graded.
+    """
+
+    people: str
+    judge: Annotated[str, Field(alias="else")]
+    calibrated: bool = True
+
+
 class LabelFileConfig(OfDataSet):
     """A file of labels, or the judgements of an existing data set, of one ``split`` if it has several, which ``build``
     writes into the file.
@@ -73,7 +86,8 @@ class LabelsConfig(Model):
     files: dict[str, LabelFileConfig] = Field(default_factory=dict)
 
 
-AnyJudge = JudgeConfig | ConsensusConfig | PeopleConfig
+AnyJudge = JudgeConfig | ConsensusConfig | PeopleConfig | HybridConfig
+PEOPLE_METHODS = ("majority", "median", "mean")
 
 
 def read_labels(file: YamlFile, data: Any, judges: Mapping[Any, Any]) -> LabelsConfig:
@@ -102,24 +116,58 @@ def _label_file(file: YamlFile, name: Any, data: Any) -> LabelFileConfig:
 
 def read_judges(file: YamlFile, data: Mapping[Any, Any], label_files: Iterable[str]) -> dict[Any, AnyJudge]:
     """Reads ``judges:`` by name; the members of a consensus may be judges that are programs, and ``label_files``."""
-    singles = {
-        name
-        for name, settings in data.items()
-        if not (isinstance(settings, dict) and ("consensus" in settings or "people" in settings))
-    }
-    return {name: _judge(file, name, settings, singles.union(label_files)) for name, settings in data.items()}
+    label_files = set(label_files)
+    kinds = {name: _kind(settings) for name, settings in data.items()}
+    named = _Named(
+        singles=label_files.union(name for name, kind in kinds.items() if kind is JudgeConfig),
+        panels=label_files.union(name for name, kind in kinds.items() if kind is PeopleConfig),
+        judges=label_files.union(name for name, kind in kinds.items() if kind in (JudgeConfig, ConsensusConfig)),
+    )
+    return {name: _judge(file, name, settings, kinds[name], named) for name, settings in data.items()}
 
 
-def _judge(file: YamlFile, name: Any, data: Any, singles: set[Any]) -> AnyJudge:
+class _Named(NamedTuple):
+    """The names of labelers that others may be computed from: those of judges that are programs and label files; of
+    panels of people and label files; of judges, their consensuses and label files."""
+
+    singles: set[Any]
+    panels: set[Any]
+    judges: set[Any]
+
+
+def _kind(data: Any) -> type[AnyJudge]:
+    if not isinstance(data, dict):
+        return JudgeConfig
+    if "else" in data:
+        return HybridConfig
+    return PeopleConfig if "people" in data else ConsensusConfig if "consensus" in data else JudgeConfig
+
+
+def _judge(file: YamlFile, name: Any, data: Any, kind: type[AnyJudge], named: _Named) -> AnyJudge:
     place = ("judges", name)
     file.text_key(place, name)
     if not isinstance(data, dict):
         raise file.error(place, "expected a model: with a prompt:, a judge:, a consensus: of judges, or people:")
-    if "people" in data:
+    if kind is HybridConfig:
+        return _hybrid(file, place, data, named)
+    if kind is PeopleConfig:
         return file.model(place, PeopleConfig, data)
-    if "consensus" in data:
-        return _consensus(file, place, data, singles)
+    if kind is ConsensusConfig:
+        return _consensus(file, place, data, named.singles)
     return read_component(file, place, JudgeConfig, data, "judge", JUDGES, default="llm")
+
+
+def _hybrid(file: YamlFile, place: Place, data: dict[Any, Any], named: _Named) -> HybridConfig:
+    config = file.model(place, HybridConfig, data)
+    if config.people not in PEOPLE_METHODS and config.people not in named.panels:
+        problem = f"{config.people!r} is neither a method ({', '.join(PEOPLE_METHODS)}) nor a panel of people or a file"
+        raise file.error((*place, "people"), f"{problem}; {nearest(config.people, {*PEOPLE_METHODS, *named.panels})}")
+    if config.judge not in named.judges:
+        problem = f"{config.judge!r} is neither a judge nor a label file"
+        raise file.error((*place, "else"), f"{problem}; {nearest(config.judge, named.judges)}")
+    if config.judge == config.people:
+        raise file.error((*place, "else"), f"{config.judge!r} cannot be people's grades and a judge's; name another")
+    return config
 
 
 def _consensus(file: YamlFile, place: Place, data: dict[Any, Any], singles: set[Any]) -> ConsensusConfig:

@@ -115,6 +115,9 @@ def _weights(report: AgreeReport) -> Iterator[str]:
 
 
 def _doubts(report: AgreeReport) -> Iterator[str]:
+    for source in report.gathered.sources:
+        if source.hybrid is not None:
+            yield f"{wording.name(source.name)} is a hybrid: {source.hybrid}."
     for source in [source for source in report.gathered.sources if source.ungraded][:_JUDGES]:
         yield f"{wording.name(source.name)} without a grade: {wording.counts(source.lacking.items())}."
     left_out = len(report.pairs) - len(report.compared)

@@ -19,7 +19,7 @@ from quati_pool.reporting.formats.document import Link, Words, plain
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.saved_files import report_folder
 from quati_pool.reporting.tables import run_facts
-from quati_pool.reporting.tables.evaluate import TESTS, ends, title
+from quati_pool.reporting.tables.evaluate import TESTS, ends, hybrid_note, title
 from quati_pool.text.pluralize import counted, listed
 
 HOLES_AT = 10
@@ -32,7 +32,8 @@ def answer(evaluation: Evaluation, output: Path | None = None) -> Answer:
     """``output`` is the folder that the command was asked to write to, if any."""
     first = evaluation.conditions[0]
     folder = report_folder(evaluation.config or evaluation.gathered.config, output)
-    sentences = [*leaders(evaluation), *_against_baseline(evaluation, first), *labelers(evaluation), *doubts(first)]
+    sentences = [*leaders(evaluation), *_against_baseline(evaluation, first), *labelers(evaluation)]
+    sentences += [*filter(None, map(hybrid_note, evaluation.conditions)), *doubts(first)]
     table = board(evaluation, first)
     if evaluation.settings.draws:
         lie_low = "; those of τ lie low, as resampling adds noise to both orders" if evaluation.compared else ""

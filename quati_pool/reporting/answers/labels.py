@@ -18,6 +18,7 @@ _NAMED = 4
 def answer(report: LabelsReport, missing: bool = False) -> Answer:
     """With ``missing``, the table lists the pairs without a grade."""
     said = graded(report)
+    said += [f"{wording.name(name)} is a hybrid: {parts}." for name, parts in report.hybrids.items()]
     for name, count in report.unread.items():
         answers = counted(count, "stored answer was", "stored answers were")
         said.append(f"{answers} read by older rules; run: quati-pool judge {name} --reread.")

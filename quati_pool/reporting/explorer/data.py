@@ -263,8 +263,8 @@ def _grades(pool: Pool, qrels: Qrels) -> list[int | None]:
 def _kind(source: LabelSource) -> str:
     if source.name == ADJUDICATED:
         return "decisions"
-    if source.kind == "consensus":
-        return "consensus"
+    if source.kind in ("consensus", "hybrid"):
+        return source.kind
     return "person" if source.grader == "people" else source.grader
 
 

@@ -50,6 +50,7 @@ def _source(report: AgreeReport, source: LabelSource) -> dict[str, Any]:
         **pick(source, "without_grade=lacking revealed"),
         "derived": bool(source.members),
         "members": source.members,
+        **({} if source.hybrid is None else {"hybrid": source.hybrid.as_json()}),
         "unmatched": report.ratings.pair_ids(report.unmatched[source.name]),
     }
 

@@ -58,6 +58,7 @@ def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) ->
         "pairs": len(source.qrels),
         "pool": covers and dict(zip(("graded", "pairs"), covers, strict=True)),
         "without_grade": source.lacking,
+        **_gains(condition),
         **pick(board, "queries queries_without_relevant=without_relevant"),
         **pick(condition, "judged_queries truncated"),
         "runs": [_run(evaluation, condition, row, per_query) for row in board.rows],
@@ -67,6 +68,17 @@ def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) ->
         "grades": grades,
         **({} if evaluation.clusters is None else {"robust": _robust(condition)}),
     }
+
+
+def _gains(condition: Condition) -> dict[str, Any]:
+    """By whose grades and which gains a hybrid's measures are; nothing for other labelers."""
+    hybrid = condition.source.hybrid
+    if hybrid is None:
+        return {}
+    gains = {
+        name: "expected" if name in condition.of_expected_gains else "likeliest" for name in condition.board.measures
+    }
+    return {"hybrid": hybrid.as_json(), "gains": gains}
 
 
 def _run(evaluation: Evaluation, condition: Condition, row: LeaderboardRow, per_query: bool) -> dict[str, Any]:

@@ -38,6 +38,8 @@ def _labeler(report: LabelsReport, labeler: Labeler, missing: bool) -> dict[str,
         "calls": report.usage.get(name),
         "unread_answers": report.unread.get(name, 0),
     }
+    if name in report.hybrids:
+        data["hybrid"] = report.hybrids[name].as_json()
     if name in report.aspects:
         data["aspects"] = {aspect: _aspect(counts) for aspect, counts in report.aspects[name].items()}
     if missing:

@@ -134,6 +134,7 @@ def _labelers(report: AgreeReport) -> Table:
         rows.append([source.name, kind, len(grades), source.ungraded, len(report.unmatched[source.name]), mean])
     columns = [Column("Labeler"), Column("Kind"), Column("Pairs graded"), Column("Without a grade")]
     notes = [f"Pairs are matched by {gathered.matched_by}. The mean grade is over each labeler's own pairs."]
+    notes += [f"{source.name} is a hybrid: {source.hybrid}." for source in gathered.sources if source.hybrid]
     for source in gathered.sources:
         if source.lacking:
             states = ", ".join(f"{count:,} {state}" for state, count in source.lacking.items())

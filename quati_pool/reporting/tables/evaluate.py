@@ -20,7 +20,7 @@ from quati_pool.reporting.tables import robust as robust_tables
 from quati_pool.reporting.tables import run_facts as run_facts_tables
 from quati_pool.reporting.tables.build import grade_table
 from quati_pool.stats.bootstrap import Interval
-from quati_pool.text.pluralize import counted
+from quati_pool.text.pluralize import counted, listed
 
 COEFFICIENTS = {"tau": "Kendall τ", "tau_ap": "τ_AP", "top_tau": "top-{top} τ", "rbo": "RBO"}
 TESTS = {"t": "paired t", "wilcoxon": "Wilcoxon", "randomisation": "randomisation"}
@@ -133,6 +133,7 @@ def _board(evaluation: Evaluation, condition: Condition, alone: bool) -> Table:
     unjudged = ", ".join(f"{row.run_tag} {row.unjudged_queries:,}" for row in board.rows if row.unjudged_queries)
     if unjudged:
         notes.append(f"Queries of a run that are not judged count nowhere: {unjudged}.")
+    notes += filter(None, [hybrid_note(condition)])
     notes += run_facts_tables.notes(evaluation, condition)
     if source.ungraded:
         states = ", ".join(f"{count:,} {state}" for state, count in source.lacking.items())
@@ -150,6 +151,20 @@ def _board(evaluation: Evaluation, condition: Condition, alone: bool) -> Table:
     heading = title(condition, alone=alone) + run_facts_tables.heading(evaluation, condition)
     columns.append(Column("Queries missing"))
     return Table(heading, columns, rows, " ".join(notes), links={1: system_links(condition)})
+
+
+def hybrid_note(condition: Condition) -> str | None:
+    """Where a hybrid's grades come from, and which measures are of expected gains; None for other labelers."""
+    source, of_gains = condition.source, condition.of_expected_gains
+    if source.hybrid is None:
+        return None
+    others = [name for name in condition.board.measures if name not in of_gains]
+    gains = [
+        f"{listed(names)} {'is' if len(names) == 1 else 'are'} of {what}"
+        for names, what in ((of_gains, "expected gains"), (others, "the likeliest grades"))
+        if names
+    ]
+    return f"{source.name} is a hybrid: {source.hybrid}. Under it {', '.join(gains)}."
 
 
 def under(condition: Condition, *, alone: bool = False) -> str:

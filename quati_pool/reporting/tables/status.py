@@ -7,11 +7,14 @@ from quati_pool.commands.status.outputs import OPTIONAL, REPORTS
 from quati_pool.commands.status.status import Status
 from quati_pool.labels.base import NEVER_ASKED, NOT_GIVEN, TIED
 from quati_pool.reporting.formats.tables import Cell, Column, Table
+from quati_pool.reporting.tables import completeness
 
 
 def tables(status: Status) -> list[Table]:
-    """Where the collection stands, each system, each labeler, and everything in doubt with the command that helps."""
+    """Where the collection stands, each system, each labeler, what the pool lacks, and everything in doubt with the
+    command that helps."""
     found = [overview(status), _systems(status), _labelers(status)]
+    found += completeness.tables(status.state.labels.completeness)
     if status.doubts:
         rows = [[one.words, status.pasted(one.command) if one.command else None] for one in status.doubts]
         found.append(Table("In doubt", [Column("What"), Column("Command")], rows))
@@ -66,7 +69,8 @@ def depth_in_words(status: Status) -> str:
 
 
 def _graded(one: LabelerState) -> str:
-    parts = [f"{one.graded:,} of {one.coverage.pairs:,} graded"]
+    parts = ["hybrid"] if one.grader == "hybrid" else []
+    parts.append(f"{one.graded:,} of {one.coverage.pairs:,} graded")
     counts = {
         "failed": one.failures,
         TIED: one.coverage.tied,

@@ -18,7 +18,7 @@ from quati_pool.errors import ConfigError, InputError, message_of
 from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import Graded, Labeler
 from quati_pool.labels.labelers import Grading, StoredLabeler, people_version
-from quati_pool.project.config import PeopleConfig, PoolConfig
+from quati_pool.project.config import HybridConfig, PeopleConfig, PoolConfig
 from quati_pool.store.database import Store
 from quati_pool.store.label_queries import extent, labels_of_peoples_pairs, peoples_labels
 from quati_pool.store.label_resolution import resolved
@@ -109,8 +109,10 @@ class PeoplesPairs(Grading):
 
     @cached_property
     def judges(self) -> tuple[list[Labeler], dict[str, str]]:
-        """All other labelers (judges, consensuses and label files), and by name why one cannot be read."""
-        panels = {name for name, judge in self.config.judges.items() if isinstance(judge, PeopleConfig)}
+        """All other labelers that are not computed from people's labels (judges, consensuses and label files), and by
+        name why one cannot be read."""
+        of_people = (PeopleConfig, HybridConfig)
+        panels = {name for name, judge in self.config.judges.items() if isinstance(judge, of_people)}
         people = {ADJUDICATED, *panels, *(person.name for person in self.people())}
         found, problems = [], {}
         for name in self.names:

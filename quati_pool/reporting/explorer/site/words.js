@@ -49,6 +49,7 @@ globalThis.explorer = { pages: new Map() };
     ["program", "program"],
     ["file", "file of labels"],
     ["consensus", "consensus"],
+    ["hybrid", "hybrid of people and a judge"],
     ["decisions", "decisions"],
   ]);
   const kind = (name) => KINDS.get(name) ?? visible(name);
