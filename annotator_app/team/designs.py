@@ -80,7 +80,7 @@ def _listed_designs(found: Sequence[ListedDesign]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         design_id = st.selectbox(
             _say("withdraw_from"), list(undone), index=None, key="team.withdraw", placeholder=_say("choose"),
-            format_func=lambda one: f"{one} · {_method_name(undone[one].method)}" if one in undone else str(one),
+            format_func=lambda one: f"{one} · {_method_name(undone[one])}" if one in undone else str(one),
         )  # fmt: skip
         one = undone.get(design_id or 0)
         if one is not None:
@@ -114,14 +114,21 @@ def _new_design(choices: DesignChoices) -> None:
 
 
 def _method(one: ListedDesign) -> Markup:
-    details = html.join([html.text(name) for name in (one.measure, one.strata, one.judge) if name is not None], " · ")
+    weighted = None if one.by is None else _known("weighted", one.by)
+    names = (one.measure, weighted, one.strata, *one.judges)
+    details = html.join([html.text(name) for name in names if name is not None], " · ")
     by = html.fill(' <span class="quiet">{details}</span>', details=details) if details else Markup("")
-    return html.fill("{method}{by}", method=_method_name(one.method), by=by)
+    return html.fill("{method}{by}", method=_method_name(one), by=by)
 
 
-def _method_name(method: str) -> str:
-    key = f"method.{method}"
-    return _say(key) if f"team.{key}" in words.messages(context.language()) else method
+def _method_name(one: ListedDesign) -> str:
+    return _known("method", one.method) if one.queue is None else _known("queue", one.queue)
+
+
+def _known(group: str, name: str) -> str:
+    """The name of one of a group in the page's language, as it is if the page has none."""
+    key = f"{group}.{name}"
+    return _say(key) if f"team.{key}" in words.messages(context.language()) else name
 
 
 def _options(choices: DesignChoices) -> AssignOptions:

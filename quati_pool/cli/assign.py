@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,15 @@ import typer
 from quati_pool.cli.console import show
 from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption, FullOption
 from quati_pool.cli.progress import ConsoleListener
+
+
+class QueueName(StrEnum):
+    """Pairs to find errors in."""
+
+    sure_relevant = "sure-relevant"
+    contradictions = "contradictions"
+    near_duplicates = "near-duplicates"
+
 
 AllOption = Annotated[bool, typer.Option("--all", help="All pairs of the pool.")]
 RandomOption = Annotated[
@@ -38,17 +48,27 @@ GoldOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Pairs with a known grade to mix in unannounced: query_id, doc_id, relevance."),
 ]
-JudgeOption = Annotated[
-    str | None,
+QueueOption = Annotated[
+    QueueName | None,
+    typer.Option(help="Pairs to find errors in, --expect of them at most; no sample, so never for estimates."),
+]
+JudgesOption = Annotated[
+    list[str] | None,
     typer.Option(
-        metavar="NAME", help="With --stratified or --pairs-for: the judge whose grades form strata, or weigh pairs."
+        "--judge",
+        metavar="NAME",
+        help="With --stratified, --pairs-for or --queue: the judge whose grades form strata, weigh or choose pairs. "
+        "Named again, with --by disagreement or --queue contradictions: those that are compared; by default all "
+        "language models.",
     ),
 ]
 StrataOption = Annotated[
     str | None,
     typer.Option(
-        metavar="query,grade,systems",
-        help="With --stratified: what forms strata; with --judge all three by default.",
+        metavar="query,grade,systems|WEIGHT",
+        help="With --stratified: what forms strata; with --judge all three by default. With --pairs-for: what pairs "
+        "are drawn by: discount (the default: what they weigh in the measure), or that times the judge's uncertainty, "
+        "or times the disagreement of judges.",
     ),
 ]
 MinimumOption = Annotated[
@@ -66,7 +86,10 @@ RateOption = Annotated[
     typer.Option(metavar="RATE", help="With --pairs-for: the share of the pool to expect, such as 0.1 or 10%."),
 ]
 ExpectOption = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="With --pairs-for: the number of pairs to expect.")
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="With --pairs-for: the number of pairs to expect; with --queue: the most to choose."
+    ),
 ]
 ImportantOption = Annotated[
     str | None,
@@ -99,7 +122,10 @@ DryRunOption = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example: quati-pool assign --stratified 300 --judge gpt-4o --overlap 2 --dry-run")(assign)
+    app.command(
+        epilog="Example: quati-pool assign --stratified 300 --judge gpt-4o --overlap 2 --dry-run; quati-pool assign "
+        "--pairs-for nDCG@10 --expect 1500 --by uncertainty; quati-pool assign --queue contradictions --expect 50"
+    )(assign)
 
 
 def assign(
@@ -108,11 +134,12 @@ def assign(
     stratified: StratifiedOption = None,
     random_queries: RandomQueriesOption = None,
     pairs_for: PairsForOption = None,
+    queue: QueueOption = None,
     queries: PairsOfQueriesOption = None,
     training: TrainingOption = None,
     gold: GoldOption = None,
     withdraw: WithdrawOption = None,
-    judge: JudgeOption = None,
+    judge: JudgesOption = None,
     by: StrataOption = None,
     minimum: MinimumOption = 1,
     strata: QueryStrataOption = None,
@@ -136,12 +163,13 @@ def assign(
 
     Stores how pairs were chosen and with what probability. The same command again adds nothing; a larger
     sample with the same seed adds only the further pairs. Pairs stay with the people who have them.
-    To estimate what systems would score, draw --random-queries or --pairs-for.
+    To estimate what systems would score, draw --random-queries or --pairs-for. To find errors, take a --queue:
+    what a judge is sure to be relevant, what judges contradict each other on, near-duplicates graded apart.
     """
     known = training or gold
     if known is not None or withdraw is not None:
         choices = (
-            everything, random, stratified, random_queries, pairs_for, queries, judge, by, strata, rate, expect,
+            everything, random, stratified, random_queries, pairs_for, queue, queries, judge, by, strata, rate, expect,
             important, uniform is not None, system, depth, load, to,
         )  # fmt: skip
         several = sum(one is not None for one in (training, gold, withdraw)) > 1
@@ -170,8 +198,9 @@ def assign(
     options = AssignOptions(
         everything=everything, random=random, stratified=stratified,
         queries=None if queries is None else query_list(queries), random_queries=random_queries, pairs_for=pairs_for,
-        by=_parts(by), judge=judge, minimum=minimum, system=system, depth=depth or 10, strata=strata, rate=rate,
-        expect=expect, important=_parts(important) or (), uniform=uniform, overlap=overlap, load=load,
+        queue=None if queue is None else queue.value, by=_parts(by), judge=judge[0] if judge else None,
+        further_judges=judge[1:] if judge else (), minimum=minimum, system=system, depth=depth or 10, strata=strata,
+        rate=rate, expect=expect, important=_parts(important) or (), uniform=uniform, overlap=overlap, load=load,
         to=_parts(to) or (), seed=seed, dry_run=dry_run,
     )  # fmt: skip
     with ConsoleListener() as listener:

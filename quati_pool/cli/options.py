@@ -73,6 +73,14 @@ class Averaged(StrEnum):
     returned = "returned"
 
 
+class PairsBy(StrEnum):
+    """What pairs for a measure are drawn by."""
+
+    discount = "discount"
+    uncertainty = "uncertainty"
+    disagreement = "disagreement"
+
+
 class PairedTest(StrEnum):
     t = "t"
     wilcoxon = "wilcoxon"

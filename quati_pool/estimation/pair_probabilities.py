@@ -26,18 +26,23 @@ def probabilities(
     *,
     uniform: float = UNIFORM,
     weights: Values | None = None,
+    spread: Values | None = None,
     capped: bool = False,
 ) -> Values:
     """The probability of each pair, shape (pairs,), each above 0 and at most 1, of ``expected`` pairs in all.
 
-    ``weights``, shape (systems,), are the importance of the systems, None for equal ones. With ``capped``, as many are
-    expected as can be where these are fewer than ``expected``.
+    ``weights``, shape (systems,), are the importance of the systems, None for equal ones. ``spread``, shape (pairs,),
+    multiplies what each pair weighs (``gain_spread``); only its proportions count. With ``capped``, as many are
+    expected as can be where these are fewer than ``expected``. Of two numbers of pairs, the larger one never lowers a
+    probability.
 
     Raises QuatiPoolError, unless ``capped``, if fewer pairs than ``expected`` have a weight; ValueError if ``uniform``
-    is not above 0 and at most 1.
+    is not above 0 and at most 1, or a spread is not a number above 0.
     """
     if not 0 < uniform <= 1:
         raise ValueError(f"a uniform share of {uniform}; give one above 0 and at most 1")
+    if spread is not None and not ((spread > 0) & np.isfinite(spread)).all():
+        raise ValueError("a spread is not a number above 0")
     pairs = len(frame)
     expected = min(expected, pairs) if capped else expected
     if not 0 < expected <= pairs:
@@ -47,6 +52,7 @@ def probabilities(
     if uniform == 1:
         return np.full(pairs, expected / pairs)
     weight = np.sqrt(_squared_weights(frame, measure, weights))
+    weight = weight if spread is None else weight * spread
     weighted = weight > 0
     # Those with a weight at 1, and the others at the uniform part of as many.
     most = weighted.sum() / (1 - uniform * (~weighted).sum() / pairs)

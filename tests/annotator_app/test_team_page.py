@@ -11,11 +11,14 @@ from streamlit.testing.v1 import AppTest
 
 from annotator_app import context
 from quati_pool.commands.annotate import team
+from quati_pool.commands.annotate.assigning.assign import assign
+from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.annotate.grading.submission import submit
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.judge.judge import judge
 from quati_pool.project.events import Listener
 from quati_pool.store.errors import StoreError
+from quati_pool.store.records import Design
 from tests.annotator_app.opened import as_person, shown
 from tests.commands.annotate.disputes import Tokens, disputed
 from tests.commands.annotate.people_at_work import answer, assigned, collection, item, pairs, token
@@ -235,6 +238,30 @@ def test_strata_by_a_judges_grade_are_counts_over_all_queries(tmp_path: Path, mo
     strata = [[re.sub("<.*?>", "", cell) for cell in row] for row in rows if row and "grade=" in row[0]]
     assert strata == [[f"grade={grade}", "2", "2", "1.0000"] for grade in range(3)]
     assert "query=" not in text
+
+
+_PASSAGE = "the same long passage about the river, its islands, and the people who live there, number"
+
+
+def test_queues_and_weightings_are_named_in_the_list_of_designs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A query of four nearly equal passages, which the judge grades 0 to 3.
+    rows = [{**row, "text": f"{_PASSAGE} {row['doc_id']}"} for row in pairs(1, 4)]
+    config = collection(tmp_path, rows, judges={"gold": {"judge": "replay", "path": "gold.qrels"}})
+    (tmp_path / "gold.qrels").write_text("".join(f"q0 0 d{d} {d}\n" for d in range(4)), encoding="utf-8")
+    judge(config, "gold", Listener())
+    assign(config, AssignOptions(queue="near-duplicates", expect=4))
+    with AnnotationSession.open(config) as session:
+        parameters = {"measure": "DCG@3", "by": "uncertainty", "judge": "gold"}
+        session.designs.create(
+            Design(method="active", seed=0, frame_sha="0", frame_pairs=4, parameters=parameters), (), ()
+        )
+        context.use(session)
+        text = " ".join(re.sub("<.*?>", " ", shown(page(token(session, "lia", "lead"), monkeypatch))).split())
+        context.use(None)
+    assert "To find errors: near-duplicates gold anyone 4 " in text
+    assert "Pairs for a measure DCG@3 · by the judge&#39;s uncertainty · gold anyone " in text
 
 
 def test_random_queries_are_previewed_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

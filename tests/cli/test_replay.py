@@ -112,6 +112,48 @@ def test_all_queries_have_no_ratio(files: Path, cli: Cli) -> None:
 
 
 @pytest.mark.slow
+def test_other_weightings_of_pairs(files: Path, cli: Cli) -> None:
+    write(files, "other.qrels", {pair: 3 - grade for pair, grade in judge().items()})
+    arguments = ("--judge", "other.qrels", "--by", "uncertainty", "--by", "disagreement", "--pilot", 100)
+    done = replayed(cli, *arguments, "-o", "out")
+    assert done.status == 0, done.err
+    text = " ".join(done.out.split())
+    assert "From as many pairs drawn by uncertainty " in text
+    assert " times as wide (coverage " in text
+    assert len(done.out.splitlines()) <= 40
+    assert max(map(len, done.out.splitlines())) <= 80
+    found = json.loads((files / "out/replay-estimate.json").read_text(encoding="utf-8"))
+    assert (found["by"], found["pilot"]) == (["uncertainty", "disagreement"], 100)
+    assert [one["name"] for one in found["further_judges"]] == ["other"]
+    methods = [one["method"] for one in found["methods"] if one["target"] == "these-queries"]
+    assert methods[2:5] == ["pairs", "pairs-by-uncertainty", "pairs-by-disagreement"]
+    tables = (files / "out/replay-estimate.md").read_text(encoding="utf-8")
+    assert "By uncertainty: times the spread of people's grades given llm's, by 100 other pairs." in tables
+    assert "By disagreement: times the spread of the grades of llm and other." in tables
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--by", "disagreement"), "judges that may disagree are given by --by disagreement and a second --judge"),
+        (("--judge", "other.qrels"), "judges that may disagree are given by --by disagreement and a second --judge"),
+        (("--pilot", 200), "--pilot says how uncertain the judge is; add --by uncertainty"),
+        (("--by", "uncertainty", "--pilot", 20), "--pilot 20: so few grades do not say how uncertain the judge is"),
+        (("--by", "uncertainty", "--pilot", 200), "--pilot 200: people graded 180 pairs; give at most that"),
+        (("--by", "uncertainty", "--measure", "AP"), "--by is about samples of pairs, which AP cannot be estimated"),
+        (("--by", "disagreement", "--judge", "none.qrels"), "none graded none of the pairs that nist graded"),
+    ],
+)
+def test_weightings_that_cannot_be_replayed(files: Path, cli: Cli, arguments: tuple[object, ...], problem: str) -> None:
+    write(files, "other.qrels", judge())
+    write(files, "none.qrels", {("q99", "d99"): 1})
+    done = replayed(cli, *arguments)
+    assert done.status == 1
+    assert problem in " ".join(done.err.split())
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.slow
 def test_refused_draws(files: Path, cli: Cli) -> None:
     done = replayed(cli, "--pairs", 30, "-o", "out")
     assert done.status == 0, done.err

@@ -47,9 +47,10 @@ class PastedRowsError(QuatiPoolError):
 @dataclass(frozen=True, kw_only=True)
 class ListedDesign:
     """A design: ``pairs`` were chosen, by ``method``; of the slots that it created ``open`` and ``done`` are in these
-    states. ``to`` are the people who grade its pairs, empty for anybody. ``judge`` is the one whose grades define its
-    strata or probabilities, ``measure`` the one that its pairs were drawn for, and ``strata`` the column that
-    stratifies its queries; each is None if there is none."""
+    states. ``to`` are the people who grade its pairs, empty for anybody. ``judges`` are those whose grades define its
+    strata or probabilities, or chose its pairs. ``measure`` is the one that its pairs were drawn for, and ``by`` what
+    their weights were multiplied by; ``queue`` is the one that its pairs are of, for finding errors; ``strata`` is the
+    column that stratifies its queries; each is None if there is none."""
 
     design_id: int
     method: Method
@@ -61,8 +62,10 @@ class ListedDesign:
     overlap: int | None
     load: int | None
     to: Sequence[str]
-    judge: str | None
+    judges: Sequence[str]
     measure: str | None
+    by: str | None
+    queue: str | None
     strata: str | None
 
 
@@ -190,8 +193,10 @@ def designs(session: AnnotationSession, token: str | None) -> list[ListedDesign]
                 overlap=parameters.get("overlap"),
                 load=parameters.get("load"),
                 to=tuple(parameters.get("to") or ()),
-                judge=parameters.get("judge"),
+                judges=tuple(parameters.get("judges") or filter(None, [parameters.get("judge")])),
                 measure=parameters.get("measure"),
+                by=parameters.get("by") if one.method == "active" else None,
+                queue=parameters.get("queue"),
                 strata=parameters.get("strata"),
             )
         )

@@ -10,9 +10,11 @@ import numpy as np
 
 from quati_pool.commands.estimates.frame_estimator import pair_frame
 from quati_pool.commands.estimates.inputs import chosen_runs, workspace
+from quati_pool.commands.estimates.plan_settings import CORRELATION
 from quati_pool.commands.estimates.settings import DEFAULT_MEASURE, check_decisions, check_targets
 from quati_pool.commands.estimates.sources import named_source
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.estimation.gain_spread import LEAST_LABELS, Weighting
 from quati_pool.estimation.pair_frame import NO_GRADE
 from quati_pool.estimation.pair_measures import served_by_pairs, tie_bound
 from quati_pool.estimation.replay.census import Census
@@ -28,7 +30,7 @@ from quati_pool.processes.local import LocalEngine
 from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
 from quati_pool.project.runs import RunSet
-from quati_pool.records import Int
+from quati_pool.records import Int, Qrels
 from quati_pool.registry import nearest
 from quati_pool.stats.sample_sizes import FEWEST_QUERIES
 from quati_pool.text.pluralize import counted
@@ -38,10 +40,12 @@ from quati_pool.text.pluralize import counted
 class ReplaySettings:
     """What is replayed.
 
-    ``people`` and ``judge`` are names of labelers or of label files. ``queries``: how many are drawn whole; ``pairs``:
-    how many are expected to be drawn as pairs, None for as many as the queries have on average. ``systems``: the
-    run_tags of those that are estimated, all if empty. ``delta`` is as in ``EstimateSettings``. ``workers``: processes,
-    None for one per core.
+    ``people``, ``judge`` and ``further_judges`` are names of labelers or of label files. ``queries``: how many are
+    drawn whole; ``pairs``: how many are expected to be drawn as pairs, None for as many as the queries have on average.
+    ``systems``: the run_tags of those that are estimated, all if empty. ``delta`` is as in ``EstimateSettings``.
+    ``workers``: processes, None for one per core. ``by``: what pairs are drawn by, besides ``discount``; the
+    ``further_judges`` are those that the judge disagrees with. ``pilot``: how many random pairs people graded before,
+    which say how uncertain the judge is.
     """
 
     people: str
@@ -57,6 +61,9 @@ class ReplaySettings:
     delta: float | None = None
     seed: int | None = None
     workers: int | None = None
+    by: Sequence[Weighting] = ()
+    further_judges: Sequence[str] = ()
+    pilot: int = 0
 
     def check(self) -> None:
         """Raises ConfigError for values that nothing can be replayed with."""
@@ -65,6 +72,23 @@ class ReplaySettings:
         for name, value in (("draws", self.draws), ("pairs", self.pairs)):
             if value is not None and value < 1:
                 raise ConfigError(f"{name} is {value}; give 1 or more")
+        if self.pilot < 0:
+            raise ConfigError(f"pilot is {self.pilot}; give 0 or more")
+        if self.pilot and "uncertainty" not in self.by:
+            raise ConfigError("--pilot says how uncertain the judge is; add --by uncertainty")
+        if 0 < self.pilot < LEAST_LABELS:
+            raise ConfigError(
+                f"--pilot {self.pilot}: so few grades do not say how uncertain the judge is; give {LEAST_LABELS} or "
+                "more"
+            )
+        if bool(self.further_judges) != ("disagreement" in self.by):
+            raise ConfigError(
+                "judges that may disagree are given by --by disagreement and a second --judge; give both or neither"
+            )
+        labelers = [self.people, self.judge, *self.further_judges]
+        for name in labelers:
+            if labelers.count(name) > 1:
+                raise ConfigError(f"{name} is named twice by --people and --judge; name different labelers")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +105,12 @@ class ReplayReport:
     pairs: int
     replay: Replay
     warnings: tuple[str, ...] = ()
+    further: tuple[LabelSource, ...] = ()
+
+    @property
+    def weighted(self) -> bool:
+        """Whether pairs were drawn by more than what they weigh in the measure."""
+        return bool({*self.replay.plan.by} - {"discount"})
 
     @property
     def pairs_replayed(self) -> bool:
@@ -105,19 +135,22 @@ def replay_estimate(
     for more queries or pairs than there are.
     """
     files, listener = files or LabelFiles(), listener or Listener()
-    names = [name for name in (settings.people, settings.judge) if name not in files.files]
     settings.check()
-    if settings.people == settings.judge:
-        raise ConfigError(f"--people and --judge are both {settings.judge}; name two labelers")
+    labelers = [settings.people, settings.judge, *settings.further_judges]
+    names = [name for name in labelers if name not in files.files]
     config = workspace(config_path, settings.people, settings.judge, files, runs) if names or not runs else None
     of_labels = config if names else None
     gathered = gather(of_labels, names, files, pool=pool, any_grade=True, negative=False, home=home, nearby=config_path)
-    people, judge = (_complete_source(gathered, name) for name in (settings.people, settings.judge))
+    people, judge, *further = (_complete_source(gathered, name) for name in labelers)
     run_set = _chosen_systems(chosen_runs(config, runs), settings)
     (measure,) = _measures(settings.measure)
     grades, lacking = _judges_grades(people, judge)
     joined = JudgedRuns(run_set.answering(people.qrels), people.qrels)
-    graded = census(joined, grades, _scale(gathered, people), measure)
+    scale = _scale(gathered, people)
+    others = [_further_grades(people, one) for one in further]
+    graded = replace(census(joined, grades, scale, measure), further=np.stack(others) if others else None)
+    if graded.measure is None and settings.by:
+        raise ConfigError(f"--by is about samples of pairs, which {measure} cannot be estimated from; leave it out")
     plan = _plan(settings, graded, measure, [run.run_tag for run in joined.runs], config or home)
     with LocalEngine(settings.workers) as engine, listener.stage("replay estimate"):
         found = replay(
@@ -134,6 +167,7 @@ def replay_estimate(
         len(graded.frame),
         found,
         tuple(dict.fromkeys(warnings)),
+        tuple(further),
     )
 
 
@@ -169,7 +203,15 @@ def _judges_grades(people: LabelSource, judge: LabelSource) -> tuple[Int, int]:
 
     Raises QuatiPoolError if people lack a grade of a pair that the judge graded.
     """
-    all_pairs, graded = people.qrels, judge.qrels
+    grades, known = _on_pairs(people.qrels, judge.qrels)
+    if not known.all():
+        raise _not_all(people, judge, known)
+    return grades, int((grades == NO_GRADE).sum())
+
+
+def _on_pairs(all_pairs: Qrels, graded: Qrels) -> tuple[Int, np.ndarray]:
+    """The grade that each of ``all_pairs`` has in ``graded``, NO_GRADE without one, and which of ``graded`` are among
+    them."""
     query = all_pairs.queries.encode(graded.queries.decode(graded.query))
     doc = all_pairs.docs.encode(graded.docs.decode(graded.doc))
     width = max(len(all_pairs.docs), 1)
@@ -179,11 +221,20 @@ def _judges_grades(people: LabelSource, judge: LabelSource) -> tuple[Int, int]:
     row = order[np.minimum(place, len(order) - 1)] if len(order) else np.zeros(len(query), dtype=np.int64)
     known = (query >= 0) & (doc >= 0)
     known[known] = theirs[row[known]] == (query * width + doc)[known]
-    if not known.all():
-        raise _not_all(people, judge, known)
     grades = np.full(len(all_pairs), NO_GRADE, dtype=np.int64)
-    grades[row] = graded.relevance
-    return grades, int((grades == NO_GRADE).sum())
+    grades[row[known]] = graded.relevance[known]
+    return grades, known
+
+
+def _further_grades(people: LabelSource, judge: LabelSource) -> Int:
+    """As ``_judges_grades``, of a judge that the first one is compared with, which may have graded other pairs too.
+
+    Raises QuatiPoolError if it graded none of people's pairs.
+    """
+    grades, _ = _on_pairs(people.qrels, judge.qrels)
+    if (grades == NO_GRADE).all():
+        raise QuatiPoolError(f"{judge.name} graded none of the pairs that {people.name} graded; name another judge")
+    return grades
 
 
 def _not_all(people: LabelSource, judge: LabelSource, known: np.ndarray) -> QuatiPoolError:
@@ -219,6 +270,10 @@ def _plan(
     settings: ReplaySettings, census: Census, measure: str, run_tags: Sequence[str], config: PoolConfig | None
 ) -> ReplayPlan:
     queries, pairs = len(census.people), len(census.frame)
+    if settings.pilot > pairs:
+        raise ConfigError(
+            f"--pilot {settings.pilot}: people graded {counted(pairs, 'pair', 'pairs')}; give at most that"
+        )
     if not FEWEST_QUERIES <= settings.queries <= queries:
         raise QuatiPoolError(
             f"{counted(settings.queries, 'query', 'queries')} cannot be drawn from {queries:,}: give --queries from "
@@ -236,6 +291,9 @@ def _plan(
         baseline=None if settings.baseline is None else run_tags.index(settings.baseline),
         alpha=settings.alpha,
         delta=tie_bound(settings.delta, measure, census.scale),
+        by=tuple(settings.by) or ("discount",),
+        pilot=settings.pilot,
+        correlation=CORRELATION,
     )
 
 

@@ -19,6 +19,8 @@ class Census:
 
     ``people`` and ``judge``, shape (queries, systems), are a measure's values. ``relevance``, shape (pairs,), are
     people's grades of the pairs of ``frame``, on ``scale``. ``measure`` is None if samples of pairs cannot estimate it.
+    ``further``, shape (judges, pairs), are the grades of further judges, NO_GRADE where there is none; None without
+    any.
     """
 
     people: Values
@@ -27,6 +29,7 @@ class Census:
     relevance: Int
     scale: list[int]
     measure: PairMeasure | None
+    further: Int | None = None
 
     @cached_property
     def truth(self) -> Values:
@@ -61,7 +64,7 @@ class Collections:
         )
         return Census(
             census.people[queries], census.judge[queries], collected, census.relevance[pairs], census.scale,
-            census.measure,
+            census.measure, None if census.further is None else census.further[:, pairs],
         )  # fmt: skip
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from quati_pool.estimation.estimated import Estimated, Values
+from quati_pool.estimation.gain_spread import Weighting, assumed, by_grade, gains, labelled, of_answers
 from quati_pool.estimation.pair_estimates import PairEstimator, PairSample, folds
 from quati_pool.estimation.pair_measures import PairMeasure
 from quati_pool.estimation.pair_probabilities import probabilities
 from quati_pool.estimation.pair_refusals import Refusal, ideal_is_unsure, too_few
 from quati_pool.estimation.query_regression import QuerySample, clipped, shared_weight
 from quati_pool.estimation.replay.census import Census
-from quati_pool.estimation.replay.results import Method, ReplayPlan
+from quati_pool.estimation.replay.results import PAIRS, Method, ReplayPlan
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +124,26 @@ def pair_designs(census: Census, plan: ReplayPlan) -> dict[Method, PairDesign]:
         return {}
     estimator = PairEstimator(frame, measure, census.scale, folds(len(frame), plan.seed))
     relevance = census.relevance.astype(np.float64)
-    weighted = probabilities(frame, measure, plan.pairs, capped=True)
-    uniform = probabilities(frame, measure, plan.pairs, uniform=1, capped=True)
-    return {
-        "pairs": PairDesign(estimator, measure, weighted, relevance),
-        "uniform-pairs": PairDesign(estimator, measure, uniform, relevance),
+    inclusion: dict[Method, Values] = {
+        method: probabilities(frame, measure, plan.pairs, spread=_spread(census, measure, plan, by), capped=True)
+        for by, method in PAIRS.items()
+        if by == "discount" or by in plan.by
     }
+    inclusion["uniform-pairs"] = probabilities(frame, measure, plan.pairs, uniform=1, capped=True)
+    return {method: PairDesign(estimator, measure, values, relevance) for method, values in inclusion.items()}
+
+
+def _spread(census: Census, measure: PairMeasure, plan: ReplayPlan, by: Weighting) -> Values | None:
+    """What the weights of pairs are multiplied by, None for nothing."""
+    frame = census.frame
+    if by == "discount":
+        return None
+    if by == "disagreement":
+        assert census.further is not None, "judges disagree if there are several"
+        return of_answers(gains(measure, census.scale, np.vstack([frame.judge, census.further])))
+    if not plan.pilot:
+        return assumed(gains(measure, census.scale, frame.judge_or_mean), plan.correlation)
+    # Other random numbers than those of any draw: probabilities must not depend on what is drawn with them.
+    drawn = np.random.default_rng([plan.seed, 0, 1]).permutation(len(frame))[: plan.pilot]
+    people = gains(measure, census.scale, census.relevance[drawn])
+    return labelled(frame.judge_or_mean, by_grade(frame.judge_or_mean[drawn], people))

@@ -7,13 +7,24 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quati_pool.estimation.estimated import Values
+from quati_pool.estimation.gain_spread import Weighting
 from quati_pool.estimation.pair_refusals import Refusal
 from quati_pool.estimation.results import TARGETS, Target
 from quati_pool.records import Int
 
-Method = Literal["queries", "people-only", "pairs", "uniform-pairs", "judge-only"]
-"""Whole queries drawn at random, with the judge's grades and without; pairs drawn with probabilities for the measure,
-and with equal ones; the judge's grades alone, with t intervals over all queries."""
+Method = Literal[
+    "queries", "people-only", "pairs", "pairs-by-uncertainty", "pairs-by-disagreement", "uniform-pairs", "judge-only"
+]
+"""Whole queries drawn at random, with the judge's grades and without; pairs drawn with probabilities for the measure
+(those times the judge's uncertainty, or the disagreement of judges), and with equal ones; the judge's grades alone,
+with t intervals over all queries."""
+
+PAIRS: Mapping[Weighting, Method] = {
+    "discount": "pairs",
+    "uncertainty": "pairs-by-uncertainty",
+    "disagreement": "pairs-by-disagreement",
+}
+"""The methods that draw pairs for the measure."""
 
 SIMULTANEOUS_DRAWS = 200
 """The simultaneous intervals of differences, which are resampled, take longer than everything else of a draw, and are
@@ -27,6 +38,10 @@ class ReplayPlan:
     ``queries``: how many are drawn whole. ``pairs``: how many are expected to be drawn as pairs. ``baseline``: the
     position of the system to which the others are compared; None compares all pairs of systems. Verdicts are always
     about all pairs of systems. Draw r uses the seed [seed, r].
+
+    ``by``: what pairs are drawn by, besides ``discount``, which always is among the methods. How uncertain the judge
+    is is known from people's grades of ``pilot`` random pairs, the same ones in all draws, or, if that is 0, follows
+    from an assumed ``correlation`` of people's and the judge's gains (``gain_spread.assumed``).
     """
 
     queries: int
@@ -37,6 +52,9 @@ class ReplayPlan:
     baseline: int | None = None
     alpha: float = 0.05
     delta: float = 0.02
+    by: tuple[Weighting, ...] = ("discount",)
+    pilot: int = 0
+    correlation: float = 0.6
 
     @property
     def simultaneous_draws(self) -> int:

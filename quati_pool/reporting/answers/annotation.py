@@ -22,14 +22,14 @@ _ALL = "--full prints all tables."
 
 def assigned(report: AssignReport) -> Answer:
     chosen, pool = len(report.sample), counted(report.frame_pairs, "pair", "pairs")
-    seed = "" if report.method == "all" else f", seed {report.seed}"
+    seed = "" if report.method == "all" or report.queue is not None else f", seed {report.seed}"
     by = f"{assign.method(report)}{seed}"
     said = f"{chosen:,} of {pool} are chosen ({by}), for {counted(report.overlap, 'person', 'people')} each."
     if report.queries:
         queries, drawn = (sum(counts) for counts in zip(*report.queries.values(), strict=True))
         said = f"{drawn:,} of {counted(queries, 'query', 'queries')} are drawn: {said}"
-    written, strata, *people = assign.tables(report, whole=True)
-    table = people[0] if people else strata if strata.rows else None
+    written, *others = assign.tables(report, whole=True)
+    table = others[-1] if others and others[-1].rows else None
     return Answer([said, written.note], table, _ALL)
 
 

@@ -20,6 +20,7 @@ FILES = "replay-estimate"
 _DECIMALS = 3
 _SHORT: dict[Target, str] = {"these-queries": "these", "queries-like-these": "like these"}
 _DESIGNS: tuple[Method, ...] = ("queries", "pairs")
+_FURTHER: tuple[Method, ...] = ("pairs-by-uncertainty", "pairs-by-disagreement")
 
 _ByMethod = Mapping[Method, MethodReplay]
 
@@ -29,7 +30,10 @@ def answer(report: ReplayReport, output: Path | None = None) -> Answer:
     folder = report_folder(report.config, output)
     first, *others = report.replay.plan.targets
     found = _of(report, first)
-    sentences = [*_covered(report, found), *_decided(report, found), *_at_once(report, found), *_judge(report, found)]
+    sentences = [
+        *_covered(report, found), *_compared(found), *_decided(report, found), *_at_once(report, found),
+        *_judge(report, found),
+    ]  # fmt: skip
     for target in others:
         sentences += _elsewhere(report, _of(report, target))
     return Answer(sentences, board(report), wording.files(folder, FILES))
@@ -54,6 +58,20 @@ def _covered(report: ReplayReport, found: _ByMethod) -> Iterator[str]:
         else:
             reasons = refusals(report, one)
             yield f"From {_drawn(report, one)}, estimate would have refused in all {one.draws:,} draws: {reasons}."
+
+
+def _compared(found: _ByMethod) -> Iterator[str]:
+    """How wide the intervals from other probabilities of pairs are, next to those by the weight in the measure."""
+    further = _estimated(found, _FURTHER)
+    if not further or not found["pairs"].estimated or not found["pairs"].systems.half_width.any():
+        return
+    width = float(found["pairs"].systems.half_width.mean())
+    ratios = [
+        f"{METHODS[one.method]} {float(one.systems.half_width.mean()) / width:.2f} times as wide (coverage "
+        f"{wording.share(float(one.systems.coverage.mean()))})"
+        for one in further
+    ]
+    yield f"From as many pairs drawn {listed(ratios)}."
 
 
 def _refused(report: ReplayReport, one: MethodReplay) -> str:

@@ -65,7 +65,7 @@ def write(report: ReplayReport, output: Path | None, listener: Listener) -> None
     }
     settings = {
         "measure": report.measure,
-        "labelers": {one.name: one.version for one in (report.people, report.judge)},
+        "labelers": {one.name: one.version for one in (report.people, report.judge, *report.further)},
         "systems": list(report.run_tags),
         "queries": plan.queries,
         "pairs": plan.pairs,
@@ -75,5 +75,6 @@ def write(report: ReplayReport, output: Path | None, listener: Listener) -> None
         "baseline": plan.baseline,
         "alpha": plan.alpha,
         "delta": plan.delta,
+        **({"by": list(plan.by), "pilot": plan.pilot} if report.weighted else {}),
     }
     save(report.config, folder, content, settings, listener, "replay estimate")

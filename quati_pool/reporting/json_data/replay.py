@@ -24,6 +24,8 @@ def as_data(report: ReplayReport) -> Any:
         **pick(report, "judge=judge.name judge_version=judge.version n_queries=queries n_pairs=pairs"),
         "drawn_queries": plan.queries,
         "expected_pairs": plan.pairs,
+        **({"by": plan.by, "pilot": plan.pilot} if report.weighted else {}),
+        **({"further_judges": [pick(one, "name version") for one in report.further]} if report.further else {}),
         **pick(plan, "draws simultaneous_draws seed targets alpha delta"),
         "baseline": None if plan.baseline is None else report.run_tags[plan.baseline],
         "systems": [

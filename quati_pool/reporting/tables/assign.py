@@ -20,14 +20,15 @@ _SHOWN = 40
 
 
 def tables(report: AssignReport, whole: bool = False) -> list[Table]:
-    """The design, its strata (only the first ones, unless ``whole``), and the number of pairs per person."""
+    """The design, its strata (only the first ones, unless ``whole``; a queue has none), and the number of pairs per
+    person."""
     chosen = Table(
         "Assignment",
         [Column(name) for name in ("Method", "Seed", "Pairs in the pool", "Chosen", "People per pair", "New slots")],
         [[method(report), report.seed, report.frame_pairs, len(report.sample), report.overlap, report.added_slots]],
         _told(report),
     )
-    tables = [chosen, _strata(report, whole)]
+    tables = [chosen] if report.queue is not None else [chosen, _strata(report, whole)]
     if report.people:
         rows: list[list[Cell]] = [[_who(name), count] for name, count in report.people.items()]
         tables.append(Table("Who grades them", [Column("For"), Column("Pairs")], rows))
@@ -36,7 +37,10 @@ def tables(report: AssignReport, whole: bool = False) -> list[Table]:
 
 def method(report: AssignReport) -> str:
     """How the pairs were chosen, in words."""
-    return _METHODS[report.method].format(measure=report.measure)
+    if report.queue is not None:
+        return f"queue of {report.queue}, no sample"
+    measure = report.measure if report.by is None else f"{report.measure} by {report.by}"
+    return _METHODS[report.method].format(measure=measure)
 
 
 def _strata(report: AssignReport, whole: bool) -> Table:
@@ -69,6 +73,8 @@ def withdrawn_table(report: WithdrawReport) -> Table:
 def _told(report: AssignReport) -> str:
     if report.known is not None:
         return f"This is design {report.known} already: nothing was added."
+    if report.queue is not None and not len(report.sample):
+        return f"There are no {report.queue} to look at, so nothing was added."
     if not len(report.sample):
         return "No pair was chosen, so nothing was added: ask for a higher rate, or for a number of pairs."
     if report.dry_run:

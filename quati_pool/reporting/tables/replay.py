@@ -11,12 +11,14 @@ from quati_pool.estimation.pair_refusals import LEAST_BY_CHANCE
 from quati_pool.estimation.replay.results import Intervals, Method, MethodReplay
 from quati_pool.reporting.formats.tables import Cell, Column, Table, to_csv
 from quati_pool.reporting.tables.estimate import TARGETS
-from quati_pool.text.pluralize import counted
+from quati_pool.text.pluralize import counted, listed
 
 METHODS: dict[Method, str] = {
     "queries": "whole queries",
     "people-only": "people only",
     "pairs": "pairs",
+    "pairs-by-uncertainty": "by uncertainty",
+    "pairs-by-disagreement": "by disagreement",
     "uniform-pairs": "uniform pairs",
     "judge-only": "judge alone",
 }
@@ -39,8 +41,19 @@ def explained(report: ReplayReport) -> str:
     alone = f"Judge alone: means by {judge}, with t intervals."
     if report.pairs_replayed:
         pairs = f"Pairs: drawn by what they weigh in {report.measure}; uniform pairs: all with one probability."
-        return f"{whole} {pairs} {alone}"
+        return " ".join([whole, pairs, *_weightings(report), alone])
     return f"{whole} {alone}"
+
+
+def _weightings(report: ReplayReport) -> Iterator[str]:
+    """What the weights of pairs are multiplied by."""
+    plan, judge = report.replay.plan, report.judge.name
+    if "uncertainty" in plan.by:
+        known = f"by {plan.pilot:,} other pairs" if plan.pilot else f"if both correlate by {plan.correlation:g}"
+        yield f"By uncertainty: times the spread of people's grades given {judge}'s, {known}."
+    if "disagreement" in plan.by:
+        judges = listed([judge, *(one.name for one in report.further)])
+        yield f"By disagreement: times the spread of the grades of {judges}."
 
 
 def refusals(report: ReplayReport, one: MethodReplay) -> str:

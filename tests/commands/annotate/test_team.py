@@ -404,7 +404,7 @@ def test_a_list_of_designs_says_what_they_were_drawn_for(workspace: Path) -> Non
     assign(workspace / "pool.yaml", AssignOptions(random_queries=3))
     with AnnotationSession.open(workspace / "pool.yaml") as session:
         queries, active = team.designs(session, token(session, "lia", "lead"))
-    assert (active.method, active.measure, active.judge, active.strata) == ("active", "DCG@3", None, None)
+    assert (active.method, active.measure, active.judges, active.strata) == ("active", "DCG@3", (), None)
     assert (queries.method, queries.measure, queries.strata) == ("random-queries", None, None)
 
 

@@ -35,7 +35,8 @@ from quati_pool.text.pluralize import counted
 
 @dataclass(frozen=True, eq=False)
 class AssignReport:
-    """The chosen pairs, and how many of them are new. ``measure`` is that of pairs for a measure. ``frame_sha`` and
+    """The chosen pairs, and how many of them are new. ``measure`` is that of pairs for a measure, ``by`` what their
+    weights are multiplied by; ``queue`` is the one that pairs for finding errors are of. ``frame_sha`` and
     ``frame_pairs`` describe the sampling frame, the pool. ``design_id`` is None if nothing was written; ``known`` is
     the id of an identical existing design. ``people`` counts the new slots by holder, open ones under None. ``queries``
     is only filled if whole queries were drawn: by stratum, their number in the pool and of those drawn."""
@@ -55,6 +56,8 @@ class AssignReport:
     notes: Sequence[str] = ()
     queries: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     measure: str | None = None
+    by: str | None = None
+    queue: str | None = None
 
     @property
     def added_slots(self) -> int:
@@ -124,6 +127,8 @@ def _create(
         "dry_run": options.dry_run,
         "queries": sampling.queries,
         "measure": sampling.parameters.get("measure"),
+        "by": sampling.parameters.get("by") if method == "active" else None,
+        "queue": sampling.parameters.get("queue"),
     }
     pairs = [(sampling.query_ids[row], sampling.doc_ids[row]) for row in sample.rows.tolist()]
     selections = [

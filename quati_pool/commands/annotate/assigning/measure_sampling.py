@@ -41,13 +41,24 @@ class RankedPool:
         if not pool.run_tags:
             raise QuatiPoolError("the pool names no system that ranked its pairs; run: quati-pool build")
         self._pool = pool
-        self._frame = _frame(pool, grades)
+        self.frame = _frame(pool, grades)
+
+    @property
+    def ranks(self) -> Int:
+        """The rank of each pair in each system's run, shape (pairs, systems); 0 if the system did not return it."""
+        return self._pool.ranks.astype(np.int64)
 
     def probabilities(
-        self, measure: PairMeasure, expected: float, uniform: float, important: Sequence[str] = ()
+        self,
+        measure: PairMeasure,
+        expected: float,
+        uniform: float,
+        important: Sequence[str] = (),
+        spread: Values | None = None,
     ) -> Values:
         """The probability of each pair, shape (pairs,), for ``expected`` pairs in all. Only the ``important`` systems
-        decide about it, except that the share ``uniform`` is spread evenly; all systems do if none is named.
+        decide about it, except that the share ``uniform`` is spread evenly; all systems do if none is named. What a
+        pair weighs is multiplied by ``spread``, shape (pairs,).
 
         Raises QuatiPoolError for a system that the pool does not know, and if too few pairs matter for the measure.
         """
@@ -56,7 +67,7 @@ class RankedPool:
             if run_tag not in known:
                 raise QuatiPoolError(f"--for: the pool has no system {quoted(run_tag)}; {nearest(run_tag, known)}")
         weights = np.array([run_tag in important for run_tag in known], dtype=np.float64) if important else None
-        found: Values = probabilities(self._frame, measure, expected, uniform=uniform, weights=weights)
+        found: Values = probabilities(self.frame, measure, expected, uniform=uniform, weights=weights, spread=spread)
         return found
 
     def notes(self, measure: PairMeasure) -> list[str]:

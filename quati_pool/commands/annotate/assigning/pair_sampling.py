@@ -1,5 +1,5 @@
 """Selects the pairs of a design from the pool: all, a random sample of pairs (with equal probabilities, stratified, or
-for a measure), those of random queries, or those of queries chosen by hand."""
+for a measure), those of random queries, those of queries chosen by hand, or those of a queue for finding errors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from quati_pool.annotation.errors import DesignError
 from quati_pool.annotation.presentation_order import query_places
 from quati_pool.annotation.sampling import (
     Sample,
+    Stratum,
     query_counts,
     random_query_order,
     sample_all,
@@ -25,8 +26,11 @@ from quati_pool.annotation.sampling import (
     stratum_names,
     systems_band,
 )
+from quati_pool.commands.annotate.assigning.error_queue import ErrorQueue
+from quati_pool.commands.annotate.assigning.gain_spreads import GainSpreads
 from quati_pool.commands.annotate.assigning.measure_sampling import RankedPool
 from quati_pool.commands.annotate.assigning.options import AssignOptions
+from quati_pool.commands.annotate.assigning.pool_grades import JudgedPool, PoolGrades, too_few_judges
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError, TranslatableText
 from quati_pool.estimation.pair_measures import parse_pair_measure
@@ -37,9 +41,6 @@ from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import quoted
 from quati_pool.files.queries import read_queries
 from quati_pool.files.runs import read_run
-from quati_pool.labels.base import PRECEDENCE
-from quati_pool.labels.qrels import nothing_graded
-from quati_pool.project.config import PeopleConfig
 from quati_pool.project.inputs import query_strata
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Int
@@ -51,6 +52,8 @@ from quati_pool.text.pluralize import counted
 StratifiedBy = Literal["query", "grade", "systems"]
 STRATIFIED_BY: tuple[StratifiedBy, ...] = get_args(StratifiedBy)
 _RATE = re.compile(r"(0?\.[0-9]+|1\.0*|[0-9]+(?:\.[0-9]+)?%)\Z")
+QUEUED: Method = "imported"
+"""The method of a queue's design: one whose pairs were not drawn, so that their probabilities are not known."""
 # Pairs named in an error message.
 _NAMED = 3
 _OWN_STRATA = TranslatableText("they are strata of their own (grade=none)", "own_strata")
@@ -72,6 +75,7 @@ class PairSampling:
         self._seed = seed
         self.query_ids: list[str] = session.pool_view.table["query_id"].to_pylist()
         self.doc_ids: list[str] = session.pool_view.table["doc_id"].to_pylist()
+        self._grades = PoolGrades(session, self.query_ids, self.doc_ids)
         self.parameters: dict[str, Any] = {}
         self.notes: list[str] = []
         self.queries: Mapping[str, tuple[int, int]] = {}
@@ -90,6 +94,8 @@ class PairSampling:
             return "random-queries", self._random_queries(options.random_queries)
         if options.pairs_for is not None:
             return "active", self._for_measure(options.pairs_for)
+        if options.queue is not None:
+            return QUEUED, self._queued()
         assert options.queries is not None
         return "queries", self._of_queries(options.queries)
 
@@ -112,7 +118,7 @@ class PairSampling:
             elif name == "systems":
                 columns[name] = [systems_band(count) for count in self._session.pool_view.counts().tolist()]
             else:
-                columns[name] = self._grades(str(options.judge), _OWN_STRATA)
+                columns[name] = self._judged(str(options.judge), _OWN_STRATA).grades
         self.parameters |= {"n": n, "by": list(columns), "minimum": options.minimum}
         return sample_stratified(
             self.query_ids, self.doc_ids, self._seed, stratum_names(columns), n, minimum=options.minimum
@@ -153,17 +159,36 @@ class PairSampling:
     def _for_measure(self, name: str) -> Sample:
         options = self._options
         measure = parse_pair_measure(name)
-        judge = options.judge or self._usual_judge()
+        by, uncertain = options.weighting, options.weighting == "uncertainty"
+        judges: list[JudgedPool] = []
+        if by == "disagreement":
+            judges = self._grades.several(options.judge, options.further_judges)
+            if len(judges) < 2:
+                raise too_few_judges("--by disagreement", judges)
+        judge = judges[0].labeler.name if judges else options.judge or self._grades.usual_judge()
+        if uncertain and judge is None:
+            raise QuatiPoolError(
+                "--by uncertainty is about a judge's grades, and none has graded; run: quati-pool judge"
+            )
         if judge is not None and options.judge is None:
             text = f"the grades of {judge} say which pairs matter for the ideal ranking; --judge names another"
             self.notes.append(TranslatableText(text, "usual_judge", judge=judge))
-        grades = None if judge is None else self._grades(judge, _AS_AVERAGE)
+        judged = None if judge is None else self._judged(judge, _AS_AVERAGE)
+        grades = None if judged is None else judged.grades
         ranked = RankedPool(self._session, self.query_ids, self.doc_ids, grades)
         expected, uniform = self._expected(), UNIFORM if options.uniform is None else options.uniform
-        inclusion = ranked.probabilities(measure, expected, uniform, options.important)
+        spreads = GainSpreads(self._session, measure, ranked.frame, self._grades, self._seed)
+        spread = None
+        if judges:
+            spread = spreads.disagreement(judges)
+        elif uncertain and judged is not None:
+            spread = spreads.uncertainty(judged)
+        inclusion = ranked.probabilities(measure, expected, uniform, options.important, spread)
         self.parameters |= {
             "measure": name, "expected": expected, "uniform": uniform, "for": sorted(set(options.important)) or None,
+            **spreads.parameters,
         }  # fmt: skip
+        self.notes += spreads.notes
         self.order = query_places(self._seed, self.query_ids)
         certain = int((inclusion == 1).sum())
         self.notes += ranked.notes(measure)
@@ -173,16 +198,6 @@ class PairSampling:
         )
         self.notes.append(TranslatableText(text, "certain", count=certain))
         return sample_poisson(self.query_ids, self.doc_ids, self._seed, inclusion)
-
-    def _usual_judge(self) -> str | None:
-        """The first judge of pool.yaml that has graded a pair, language models before programs; None if none has."""
-        grading = self._session.grading
-        names = [name for name, judge in self._session.config.judges.items() if not isinstance(judge, PeopleConfig)]
-        readable, _ = grading.readable((), names)
-        for judge in sorted(readable, key=lambda judge: PRECEDENCE[judge.grader]):
-            if any(one.relevance is not None for chunk in grading.pairs() for one in judge.graded(chunk)):
-                return judge.name
-        return None
 
     def _expected(self) -> float:
         """How many pairs for a measure are drawn on average."""
@@ -194,22 +209,30 @@ class PairSampling:
             raise QuatiPoolError(f"--rate {options.rate} is no share of the pool; give one such as 0.1 or 10%")
         return share * len(self.query_ids)
 
-    def _grades(self, judge: str, consequence: TranslatableText) -> list[int | None]:
-        """A judge's grade of each pair of the pool, None for pairs without one, with the ``consequence`` as a note."""
-        grading = self._session.grading
-        labeler = grading.labeler(judge)
-        by_pair = {
-            (one.query_id, one.doc_id): one.relevance for chunk in grading.pairs() for one in labeler.graded(chunk)
-        }
-        grades = [by_pair.get(pair) for pair in zip(self.query_ids, self.doc_ids, strict=True)]
-        ungraded = grades.count(None)
-        if ungraded == len(grades):
-            raise nothing_graded(judge, labeler.kind)
+    def _queued(self) -> Sample:
+        """The first pairs of a queue for finding errors, in one stratum named by it."""
+        options, queue = self._options, str(self._options.queue)
+        found = ErrorQueue(self._session, self._grades, self._seed).rows(
+            queue, options.judge, options.further_judges, int(options.expect or 0)
+        )
+        self.notes += found.notes
+        self.parameters |= {"queue": queue, "expected": options.expect, "order": "stored", **found.parameters}
+        rows = np.array(found.rows, dtype=np.int64)
+        # Queries come in the order of their first pairs.
+        self.order = {query: place for place, query in enumerate(dict.fromkeys(self.query_ids[row] for row in rows), 1)}
+        stratum = np.full(len(self.query_ids), -1, dtype=np.int64)
+        stratum[rows] = 0
+        return Sample(np.sort(rows), stratum, (Stratum(queue, len(rows), len(rows), 1.0),))
+
+    def _judged(self, judge: str, consequence: TranslatableText) -> JudgedPool:
+        """A judge's grades of the pool, with the ``consequence`` for pairs without one as a note."""
+        judged = self._grades.of(judge)
+        ungraded = judged.grades.count(None)
         if ungraded:
             text = f"{ungraded:,} pairs have no grade by {judge}: {consequence}"
             self.notes.append(TranslatableText(text, "ungraded", count=ungraded, judge=judge, consequence=consequence))
-        self.parameters |= {"judge": judge, "judge_version": labeler.version}
-        return grades
+        self.parameters |= {"judge": judge, "judge_version": judged.version}
+        return judged
 
     def _of_queries(self, listed: Sequence[str]) -> Sample:
         if not listed:

@@ -313,12 +313,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no way": (
         {},
         "choose the pairs in exactly one way: --all, --random, --stratified, --queries, --random-queries, "
-        "--pairs-for, --training or --gold",
+        "--pairs-for, --queue, --training or --gold",
     ),
     "two ways": (
         {"everything": True, "random": "3"},
         "choose the pairs in exactly one way: --all, --random, --stratified, --queries, --random-queries, "
-        "--pairs-for, --training or --gold",
+        "--pairs-for, --queue, --training or --gold",
     ),
     "a rate above 1": ({"random": "1.5"}, "--random 1.5 is neither a number of pairs nor a rate; give 300, 0.1 or 10%"),
     "a negative number": (
@@ -347,11 +347,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a judge for nothing": (
         {"everything": True, "judge": "gold"},
-        "--judge says whose grades to draw by; ask for --stratified N or --pairs-for MEASURE",
+        "--judge says whose grades to choose by; ask for --stratified N, --pairs-for MEASURE or --queue NAME",
     ),
     "strata for nothing": (
         {"everything": True, "by": ("query",)},
-        "--by says how to stratify pairs; ask for --stratified N",
+        "--by says how to stratify or to weigh pairs; ask for --stratified N or --pairs-for MEASURE",
     ),
     "an unknown judge": ({"stratified": 9, "judge": "gold"}, "there is no labeler 'gold' in test; "),
     "no query": ({"queries": ()}, "--queries names no query; give ids separated by commas, or a file"),

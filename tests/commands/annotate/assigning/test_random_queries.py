@@ -200,7 +200,7 @@ def test_queries_completed_at_any_time_are_the_first_of_the_order(alone: Path) -
         ({"random": "3", "strata": "theme"}, "--strata stratifies whole queries; ask for --random-queries N"),
         ({"random_queries": 3, "everything": True}, "choose the pairs in exactly one way: "),
         ({"random_queries": 3, "judge": "gold"},
-         "--judge says whose grades to draw by; ask for --stratified N or --pairs-for MEASURE"),
+         "--judge says whose grades to choose by; ask for --stratified N, --pairs-for MEASURE or --queue NAME"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_refused_in_one_line(alone: Path, options: dict[str, Any], message: str) -> None:
