@@ -102,6 +102,11 @@ class Registry:
         self.kind = kind
         self._builtin = dict(builtin)
 
+    @property
+    def noun(self) -> str:
+        """One component of the kind, in words."""
+        return self.kind[:-1].replace("_", " ")
+
     @cached_property
     def _plugins(self) -> dict[str, EntryPoint]:
         return {point.name: point for point in entry_points(group=f"quati_pool.{self.kind}")}
@@ -129,7 +134,7 @@ class Registry:
             return self._plugin(name)
         if folder is not None and self.kind in _BASES and (name.endswith(".py") or ".py:" in name):
             return self._from_file(name, folder)
-        raise ConfigError(f"there is no {self.kind[:-1]} {name!r}; {nearest(name, self.names())}")
+        raise ConfigError(f"there is no {self.noun} {name!r}; {nearest(name, self.names())}")
 
     def _plugin(self, name: str) -> NamedComponent:
         point = self._plugins[name]
@@ -139,7 +144,7 @@ class Registry:
             self._check(component)
         except (Exception, SystemExit) as error:
             raise ConfigError(
-                f"the {self.kind[:-1]} {name!r} of {package or 'an unknown package'} cannot be loaded "
+                f"the {self.noun} {name!r} of {package or 'an unknown package'} cannot be loaded "
                 f"({type(error).__name__}: {error}); fix or uninstall that package"
             ) from error
         return NamedComponent(self.kind, name, component, package)
@@ -169,7 +174,7 @@ class Registry:
             problem = f"has no class {class_name!r}" if class_name else f"names no class; write {place}:CLASS"
             raise ConfigError(f"{place} {problem}; {nearest(class_name, known)}")
         if not (isinstance(component, type) and issubclass(component, base)):
-            raise ConfigError(f"{name} is not a {self.kind[:-1]}; derive it from {base.__module__}.{base.__name__}")
+            raise ConfigError(f"{name} is not a {self.noun}; derive it from {base.__module__}.{base.__name__}")
         missing = ", ".join(sorted(getattr(component, "__abstractmethods__", ())))
         if missing:
             raise ConfigError(f"{name} lacks the method {missing}; define it")

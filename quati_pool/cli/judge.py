@@ -61,6 +61,13 @@ AnchorsBudgetOption = Annotated[
     float | None,
     typer.Option("--anchors-budget", min=0, metavar="USD", help="With --check-anchors: spend at most this on it."),
 ]
+AdaptiveOption = Annotated[
+    bool,
+    typer.Option(
+        "--adaptive",
+        help="Grade the adaptive pool that the judge steers (pool: in pool.yaml); its grades choose the next pairs.",
+    ),
+]
 PairsOption = Annotated[
     Path | None,
     typer.Option(
@@ -114,6 +121,7 @@ def judge(
     reread: RereadOption = False,
     max_passage_tokens: PassageTokensOption = None,
     pool: PoolOption = None,
+    adaptive: AdaptiveOption = False,
     check_anchors: CheckAnchorsOption = False,
     anchors_budget: AnchorsBudgetOption = None,
     pairs: PairsOption = None,
@@ -142,6 +150,9 @@ def judge(
         raise typer.BadParameter("asks, which --dry-run and --reread do not; drop one", param_hint="--check-anchors")
     if anchors_budget is not None and not check_anchors:
         raise typer.BadParameter("goes with --check-anchors", param_hint="--anchors-budget")
+    if adaptive and (dry_run or reread or pool is not None):
+        other = "--dry-run" if dry_run else "--reread" if reread else "--pool"
+        raise typer.BadParameter(f"chooses the pairs as it asks; drop {other}", param_hint="--adaptive")
     if dry_run:
         from quati_pool.commands.judge import plan
         from quati_pool.reporting.answers.judge import plan_answer
@@ -159,7 +170,14 @@ def judge(
     if check_anchors:
         _check_anchors(config, name, JudgeOptions(None, anchors_budget, reask, concurrency, rpm, tpm), options)
     with ConsoleListener() as listener:
-        report = step.judge(config, name, listener, options) if given is None else judge_pairs(given, listener, options)
+        if adaptive:
+            from quati_pool.commands.judge.adaptive import judge_adaptively
+
+            report = judge_adaptively(config, name, listener, options)
+        else:
+            report = (
+                step.judge(config, name, listener, options) if given is None else judge_pairs(given, listener, options)
+            )
     if report.error is not None and not report.pending.asked:
         raise report.error
     say_failures(report.judge, summary(report), report.example, report.written)
@@ -199,7 +217,7 @@ def _end(report: JudgeReport, reread: bool, *, workspace: bool) -> None:
 _WITH_PAIRS = {"model": "--model", "prompt": "--prompt", "output": "--output", "settings": "--set"}
 _OF_A_WORKSPACE = {
     "name": "NAME", "config": "--config", "pool": "--pool", "check_anchors": "--check-anchors",
-    "anchors_budget": "--anchors-budget",
+    "anchors_budget": "--anchors-budget", "adaptive": "--adaptive",
 }  # fmt: skip
 
 

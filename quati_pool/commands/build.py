@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from quati_pool.errors import MissingExtraError
 from quati_pool.files.artifacts import Counts, Key, digest, file_digest
 from quati_pool.files.pools import PoolPair, has_text, write_pool
 from quati_pool.files.qrels import read_judgements
+from quati_pool.pooling.candidates import Candidates
 from quati_pool.pooling.diversity import Diversity, GradeShares, diversity, diversity_by_grade
 from quati_pool.pooling.pool import Pool, depth_pool, growth
 from quati_pool.processes.base import Engine
@@ -47,6 +48,9 @@ from quati_pool.project.workspace import Workspace
 from quati_pool.records import Int, Run, State
 from quati_pool.text.pluralize import counted
 
+if TYPE_CHECKING:
+    from quati_pool.commands.adaptive_pool import AdaptivePoolChoice
+
 # Pairs whose texts are in memory at the same time; a text may be megabytes long.
 _BATCH = 256
 
@@ -67,6 +71,8 @@ class BuildResult:
     """The cache key of this result's saved tables; empty if the result was read from a pool on disk."""
     forced: bool = False
     """Whether saved tables are written again even if they are current."""
+    chosen: AdaptivePoolChoice | None = None
+    """How the pairs were chosen; None for all documents down to the depth."""
 
 
 def build(
@@ -81,15 +87,29 @@ def build(
     """Brings a workspace up to date: corpus stores, indexes, runs, pool. The listener is passed the result to save.
 
     ``only`` builds the runs of the named systems and of those they read; the pool is then built if all other runs are
-    current, otherwise it stays as it was and None is returned. ``force`` builds everything again (with ``only``: the
-    indexes and runs of the named systems). ``workers`` opens an engine that encodes corpora; it computes the same
-    numbers as this process, which encodes them if ``workers`` is None.
+    current, otherwise it stays as it was and None is returned, as where the pool's method waits for grades. ``force``
+    builds everything again (with ``only``: the indexes and runs of the named systems). ``workers`` opens an engine that
+    encodes corpora; it computes the same numbers as this process, which encodes them if ``workers`` is None.
     """
-    config = load_config(config_path)
+    pooling = prepare_pool(load_config(config_path), listener, qrels=qrels, force=force, only=only, workers=workers)
+    return None if pooling is None else pooling.build()
+
+
+def prepare_pool(
+    config: PoolConfig,
+    listener: Listener,
+    *,
+    qrels: Path | None = None,
+    force: bool = False,
+    only: Sequence[str] = (),
+    workers: Callable[[], Engine] | None = None,
+) -> PoolBuilder | None:
+    """Brings everything up to date that a pool is built from; for the rest see ``build``."""
     selected = selected_systems(config, only)
     for run_tag in selected:
         require_packages(config, run_tag)
-    grades = read_judgements(qrels) if qrels else None
+    if qrels:
+        read_judgements(qrels)  # reports an invalid file before anything is built
     workspace = Workspace(config.folder)
     builder = ArtifactBuilder(workspace, provenance(config), listener)
     forced = set(only or config.systems) if force else set()
@@ -109,26 +129,83 @@ def build(
         runs = _build_runs(RunBuilder(config, queries, corpora, keys, builder, context, forced), selected)
     if runs is None:
         return None
-    key = keys.pool(extra)
-    depths = {tag: config.pool_depth(tag) for tag in config.systems}
-    pool = depth_pool(runs, depths, extra)
-    texts = open_texts(config, pool, stores, builder, force=force_all)
-    stores += [] if texts is None else [texts]
-    pooled = set(pool.queries.decode(np.unique(pool.query)).to_pylist())
-    builder.ensure("pool", workspace.pool, key, partial(_write_pool, pool, queries, stores, listener), force=force_all)
-    result = BuildResult(
-        config,
-        pool,
-        diversity(pool),
-        growth([run for run in runs if depths[run.run_tag]]),
-        diversity_by_grade(pool, grades) if grades else None,
-        tuple(query.query_id for query in queries.queries if query.query_id not in pooled),
-        _report_missing_texts(workspace.pool, len(pool), listener),
-        {"pool": key, **_tables_key(config, qrels)},
-        force_all,
-    )
-    listener.finished(result)
-    return result
+    return PoolBuilder(config, builder, keys, runs, extra, queries, stores, qrels, force_all)
+
+
+@dataclass(frozen=True, eq=False)
+class PoolBuilder:
+    """Builds a pool from runs that are up to date."""
+
+    config: PoolConfig
+    builder: ArtifactBuilder
+    keys: CacheKeys
+    runs: Sequence[Run]
+    extra: Sequence[tuple[str, str]]
+    queries: Queries
+    corpora: list[Corpus]
+    qrels: Path | None
+    force: bool
+
+    def build(self) -> BuildResult | None:
+        """Builds the pool; None where its method waits for a judge's grades of all candidates."""
+        if self.config.pool.chooses:
+            return self.finish(self.choose())
+        pool = depth_pool(self.runs, {tag: self.config.pool_depth(tag) for tag in self.config.systems}, self.extra)
+        self._open_texts(pool)
+        return self._finished(pool, self.keys.pool(self.extra), None)
+
+    def choose(self) -> AdaptivePoolChoice:
+        """Chooses a part of the candidates, as far as stored grades go."""
+        # Labels need the store, whose import takes half a second.
+        from quati_pool.commands.adaptive_pool import AdaptivePoolChoice
+
+        chosen = AdaptivePoolChoice(self.config, self.runs, self.extra, self.queries, self.corpora)
+        self._open_texts(chosen.frame)
+        with self.builder.listener.stage("pool: reading grades"):
+            chosen.steer()
+        return chosen
+
+    def finish(self, chosen: AdaptivePoolChoice) -> BuildResult | None:
+        """Writes what was chosen so far."""
+        settings = self.config.pool
+        if chosen.sequence is None:
+            left = counted(len(chosen.frame) - len(chosen.graded), "candidate", "candidates")
+            self.builder.listener.say(
+                f"pool: {settings.method} waits for {settings.steered_by}'s grades of {left}; "
+                f"run: quati-pool judge {settings.steered_by} --adaptive"
+            )
+            return None
+        pool = chosen.pool()
+        return self._finished(pool, self.keys.pool(self.extra, chosen.digest(pool)), chosen)
+
+    def _open_texts(self, pool: Pool | Candidates) -> None:
+        """Adds the corpus of ``texts:`` where it is needed."""
+        texts = open_texts(self.config, pool, self.corpora, self.builder, force=self.force)
+        if texts is not None:
+            self.corpora.append(texts)
+
+    def _finished(self, pool: Pool, key: Key, chosen: AdaptivePoolChoice | None) -> BuildResult:
+        """Writes the pool's file, and reports the result to the listener."""
+        config, listener, path = self.config, self.builder.listener, self.builder.workspace.pool
+        rounds = {} if chosen is None else {"rounds": chosen.rounds, "further": chosen.further}
+        write = partial(_write_pool, pool, self.queries, self.corpora, listener, rounds)
+        self.builder.ensure("pool", path, key, write, force=self.force)
+        grades = None if self.qrels is None else read_judgements(self.qrels)
+        pooled = set(pool.queries.decode(np.unique(pool.query)).to_pylist())
+        result = BuildResult(
+            config,
+            pool,
+            diversity(pool),
+            growth([run for run in self.runs if config.pool_depth(run.run_tag)]),
+            diversity_by_grade(pool, grades) if grades else None,
+            tuple(query.query_id for query in self.queries.queries if query.query_id not in pooled),
+            _report_missing_texts(path, len(pool), listener),
+            {"pool": key, **_tables_key(config, self.qrels)},
+            self.force,
+            chosen,
+        )
+        listener.finished(result)
+        return result
 
 
 def _build_runs(builder: RunBuilder, selected: Sequence[str]) -> list[Run] | None:
@@ -156,7 +233,9 @@ def _is_current(builder: RunBuilder, run_tag: str) -> bool:
     return run_is_current(builder.keys, builder.artifacts.workspace, run_tag)
 
 
-def _write_pool(pool: Pool, queries: Queries, corpora: Sequence[Corpus], listener: Listener, path: Path) -> Counts:
+def _write_pool(
+    pool: Pool, queries: Queries, corpora: Sequence[Corpus], listener: Listener, rounds: Mapping[str, int], path: Path
+) -> Counts:
     without_text = 0
 
     def written() -> Iterator[PoolPair]:
@@ -168,7 +247,7 @@ def _write_pool(pool: Pool, queries: Queries, corpora: Sequence[Corpus], listene
             yield pair
 
     write_pool(path, written())
-    return {"pairs": len(pool), "queries": len(np.unique(pool.query)), "without_text": without_text}
+    return {"pairs": len(pool), "queries": len(np.unique(pool.query)), "without_text": without_text, **rounds}
 
 
 def _report_missing_texts(pool: Path, pairs: int, listener: Listener) -> int:
@@ -200,21 +279,21 @@ def provenance(config: PoolConfig) -> dict[str, Any]:
 def _pairs(pool: Pool, queries: Queries, corpora: Sequence[Corpus]) -> Iterator[PoolPair]:
     """The pool's pairs with their texts, of which only some are in memory at a time."""
     query_texts = {query.query_id: query.query for query in queries.queries}
-    pooled_by_depth: npt.NDArray[np.bool_] = np.any(pool.fed, axis=1)
     for start in range(0, len(pool), _BATCH):
         part = slice(start, start + _BATCH)
         doc_ids: list[str] = pool.docs.decode(pool.doc[part]).to_pylist()
         query_ids: list[str] = pool.queries.decode(pool.query[part]).to_pylist()
         texts = passage_texts(doc_ids, corpora)
-        rows = zip(query_ids, doc_ids, pool.ranks[part], pooled_by_depth[part].tolist(), strict=True)
-        for query_id, doc_id, ranks, by_depth in rows:
+        entered = zip(pool.round[part].tolist(), pool.reason[part], pool.inclusion[part].tolist(), strict=True)
+        rows = zip(query_ids, doc_ids, pool.ranks[part], entered, strict=True)
+        for query_id, doc_id, ranks, (round_, reason, inclusion) in rows:
             yield PoolPair(
                 query_id=query_id,
                 doc_id=doc_id,
                 query=query_texts[query_id],
                 text=texts.get(doc_id, ""),
                 runs={pool.run_tags[system]: int(ranks[system]) for system in np.flatnonzero(ranks)},
-                round=1,
-                reason="depth" if by_depth else "extra",
-                inclusion=1.0,
+                round=round_,
+                reason=reason,
+                inclusion=None if isnan(inclusion) else inclusion,
             )

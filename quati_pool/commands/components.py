@@ -10,7 +10,17 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from quati_pool.errors import ConfigError, MissingExtraError
-from quati_pool.registry import FUSIONS, JUDGES, PREPARATIONS, PROBES, RERANKERS, RETRIEVERS, Registry, nearest
+from quati_pool.registry import (
+    FUSIONS,
+    JUDGES,
+    POOL_METHODS,
+    PREPARATIONS,
+    PROBES,
+    RERANKERS,
+    RETRIEVERS,
+    Registry,
+    nearest,
+)
 
 
 @dataclass(frozen=True)
@@ -46,13 +56,14 @@ _EXAMPLES = {
     "retriever": "systems:\n  my-{name}:\n    {{retriever: {name}{parameters}}}",
     "reranker": "systems:\n  bm25-{name}:\n    first: bm25\n    rerank: {{with: {name}{parameters}, depth: 100}}",
     "fusion": "systems:\n  all-{name}:\n    {{fuse: [bm25, lsa], method: {name}{parameters}}}",
+    "pool method": "pool:\n  {{method: {name}, steered_by: my-judge, budget: 2000{parameters}}}",
     "judge": "judges:\n  my-{name}:\n    {{judge: {name}{parameters}}}",
 }
 
 
 def components() -> list[ComponentListing]:
-    """Every retriever, reranker, fusion and judge; a broken plug-in is listed with its error."""
-    return _listings(RETRIEVERS, RERANKERS, FUSIONS, JUDGES)
+    """Every retriever, reranker, fusion, pool method and judge; a broken plug-in is listed with its error."""
+    return _listings(RETRIEVERS, RERANKERS, FUSIONS, POOL_METHODS, JUDGES)
 
 
 def named(found: Sequence[ComponentListing], name: str) -> list[ComponentListing]:
@@ -86,7 +97,7 @@ def _listings(*registries: Registry) -> list[ComponentListing]:
 
 
 def _listing(registry: Registry, name: str) -> ComponentListing:
-    kind = registry.kind[:-1]
+    kind = registry.noun
     try:
         component = registry.get(name)
     except ConfigError as error:

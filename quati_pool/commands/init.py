@@ -36,12 +36,14 @@ systems:                      # the key is the run_tag; quati-pool retrievers li
 
 run_depth: 100                # documents kept per query and run
 pool: {{depth: 10}}             # of each system; pool_depth: in a system overrides it
+# pool: {{depth: 20, method: mm-ns, steered_by: lexical, budget: 2000}}  # grades choose the pairs: judge --adaptive
 
 judges:                       # quati-pool judge NAME; quati-pool prompts lists the prompts
   lexical: {{judge: lexical, language: en}}                       # term overlap: free, offline, the floor
   # gpt-4o: {{model: gpt-4o-2024-11-20, prompt: quati-en}}        # the key in OPENAI_API_KEY
   # local: {{model: my-model, prompt: quati-en, base_url: "http://localhost:8000/v1", api_key_env: null}}
   # panel: {{consensus: [gpt-4o, local], method: mean}}           # computed when it is read
+  # hybrid: {{people: majority, else: gpt-4o}}                    # people's grades where there are any
 # labels:
 #   url: "postgresql://user@host/database"                      # SQLite next to this file by default
 #   files: {{ana: {{path: ana.tsv, person: true}}}}                 # labels in files, by who gave them; many formats

@@ -43,6 +43,8 @@ _EXPECTED = {
     "model_type": "keys and their values, {{key: value}}",
     "greater_than_equal": "at least {ge:,.10g}",
     "less_than_equal": "at most {le:,.10g}",
+    "greater_than": "more than {gt:,.10g}",
+    "less_than": "less than {lt:,.10g}",
     "literal_error": "{expected}",
     "too_short": "at least {min_length}",
 }

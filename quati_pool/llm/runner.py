@@ -54,7 +54,9 @@ class Runner(Generic[T, A]):
     ``source`` yields chunks of tasks and is read in one thread. ``write`` makes answers durable and is called in
     another, with all answers that have arrived since its last call if ``together``, else with those of one task.
     ``connect`` opens the client, and is not called if there is no task. At most ``limit`` tasks are taken. There are
-    ``workers`` workers for each call that may be in flight, since some wait for a retry or a commit.
+    ``workers`` workers for each call that may be in flight, since some wait for a retry or a commit. ``halt`` is
+    called, perhaps more than once, when no further task will be taken: a ``source`` that waits for answers must end
+    then.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Runner(Generic[T, A]):
         limit: int | None = None,
         workers: int = 4,
         together: bool = True,
+        halt: Callable[[], None] = lambda: None,
     ) -> None:
         self.error: BaseException | None = None
         """The first error."""
@@ -75,6 +78,7 @@ class Runner(Generic[T, A]):
         self._left = limit
         self._workers = workers
         self._together = together
+        self._halt = halt
         self._asker: Asker[T, A] | None = None
         self._connecting = False
         self._stopped = False
@@ -125,6 +129,7 @@ class Runner(Generic[T, A]):
 
     def _stop(self) -> None:
         self._stopped = True
+        self._halt()
         self._call(self._stop_client)
 
     def _call(self, action: Callable[[], object]) -> None:
@@ -174,6 +179,7 @@ class Runner(Generic[T, A]):
             if self._tasks and not self._stopped:
                 await self._ask_all()
         finally:
+            self._halt()
             # The reader must not outlive the loop that waits for it.
             await asyncio.wait([self._ahead])
             if not self._ahead.cancelled():

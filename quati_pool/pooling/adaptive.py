@@ -20,6 +20,9 @@ from quati_pool.stats.hashing import hashes, places
 Values = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
+SPREAD = 0.25
+"""The share of a moving budget that is spread evenly by default: on TREC DL 2021, as much as the ranking of systems
+needs, while nearly as many relevant documents are found as without it."""
 UNASKED = np.iinfo(np.int64).min
 """In arrays of grades: the pair was not asked about yet."""
 UNGRADED = UNASKED + 1
@@ -41,7 +44,7 @@ class Limits:
     per_query: int | Int | None = None
     per_round: int = 1
     random: float = 0.0
-    spread: float = 0.25
+    spread: float = SPREAD
 
 
 class AdaptivePool:
@@ -68,10 +71,12 @@ class AdaptivePool:
         seed: int = 0,
         grades: Int | None = None,
         kept: Int | None = None,
+        outside: Int | None = None,
         expected: Values | None = None,
     ) -> None:
         """``relevant`` is the lowest relevant grade. ``grades``, shape (pairs,), are those known so far, UNASKED and
-        UNGRADED where there is none. The pairs ``kept`` stay in the pool whether they are chosen or not, and count.
+        UNGRADED where there is none. The pairs ``kept`` stay in the pool whether they are chosen or not, and count; so
+        do those ``outside``, shape (queries,), which are no candidates.
         ``expected``, shape (pairs,): see ``QueryPool``."""
         self.candidates = candidates
         self._relevant = relevant
@@ -85,10 +90,19 @@ class AdaptivePool:
         self._moving = moves and self._left < int(self._most.sum())
         self._even = limits.spread * self._left / max(len(sizes), 1)
         self.drawn, self.inclusion = _random_share(candidates, limits.random, self._most, self._left, seed)
-        self._reserved = np.zeros(len(candidates), dtype=bool)
+        draws = self._most - np.bincount(candidates.query[self.drawn], minlength=len(sizes))
+        self._reserved = self.drawn.copy()
         self._reserved[[] if kept is None else kept] = True
-        self._left -= int(self._reserved.sum())
-        self._most -= np.bincount(candidates.query[self._reserved], minlength=len(sizes))
+        staying = np.bincount(candidates.query[self._reserved], minlength=len(sizes))
+        staying += 0 if outside is None else outside
+        self._left = max(0, self._left - int(staying.sum()))
+        self._most -= staying
+        further = np.maximum(self._most, 0)
+        if limits.budget is None:
+            self._left = int(further.sum())
+        elif not self._moving and further.sum() > self._left:
+            # What was kept beyond the part of its query is taken from all other queries.
+            self._most = rounded(further * (self._left / further.sum()), self._left)
         self._methods: list[PoolMethod] = []
         for query in range(len(sizes)):
             part = slice(candidates.starts[query], candidates.starts[query + 1])
@@ -97,7 +111,7 @@ class AdaptivePool:
                     QueryPool(
                         candidates.rankings(query),
                         candidates.queries.decode(np.array([query])).to_pylist()[0],
-                        int(self._most[query] + self._reserved[part].sum() - self.drawn[part].sum()),
+                        int(draws[query]),
                         seed,
                         None if expected is None else expected[part],
                     )
@@ -126,14 +140,26 @@ class AdaptivePool:
         return np.array(asked, dtype=np.int64)
 
     @property
+    def chosen(self) -> Flags:
+        """Whether each candidate is in the pool, as it was chosen or kept: shape (pairs,)."""
+        found: Flags = (self.round > 0) | self._reserved
+        return found
+
+    @property
+    def most(self) -> int:
+        """How many pairs the pool may come to have at most."""
+        further = min(max(self._left, 0), int(np.maximum(self._most, 0).sum()))
+        return int(self.chosen.sum()) + further
+
+    @property
     def open(self) -> Int:
         """The pairs in the pool that were not answered: shape (n,), ascending."""
-        return np.flatnonzero((self.round > 0) & (self.grades == UNASKED))
+        return np.flatnonzero(self.chosen & (self.grades == UNASKED))
 
     @property
     def complete(self) -> bool:
         """Whether every round is answered and no further pair would be chosen."""
-        return self._started and not any(self._open) and bool(self._finished.all())
+        return self._started and bool(self._finished.all()) and not len(self.open)
 
     def draws(self, query: int) -> list[tuple[int, float]]:
         """The draws of a method that draws with replacement: pairs with the probability that each draw had."""
@@ -148,14 +174,15 @@ class AdaptivePool:
     def _step(self, asked: list[int]) -> bool:
         """Takes every query as far as its grades are known."""
         for query in range(len(self._methods)):
-            while not self._finished[query] and self._answered(query):
+            while not self._finished[query] and (not self._rounds[query] or self._answered(query)):
                 self._rounds[query] += 1
                 self._propose(query, int(self._rounds[query]), asked)
         return False
 
     def _move(self, asked: list[int]) -> bool:
         """Begins one round over all queries; whether the next one may begin."""
-        if not all(self._answered(query) for query in range(len(self._methods)) if self._open[query]):
+        begun = bool(self._rounds.any())
+        if begun and not all(self._answered(query) for query in range(len(self._methods)) if self._open[query]):
             return False
         stale = np.flatnonzero(np.isnan(self._priorities) & ~self._finished)
         for query in stale.tolist():
@@ -166,16 +193,18 @@ class AdaptivePool:
             return False
         self._rounds += 1
         used = np.array([self._methods[query].used for query in waiting.tolist()])
-        order = np.lexsort((waiting, used, -self._priorities[waiting], used >= self._even))
+        order = np.lexsort((waiting, used, -self._priorities[waiting], np.minimum(used, self._even)))
         number = max(1, len(self._methods) // _PART_OF_QUERIES)
         for query in waiting[order[:number]].tolist():
             self._propose(query, int(self._rounds[query]), asked)
-            self._priorities[query] = np.nan
         return True
 
     def _propose(self, query: int, number: int, asked: list[int]) -> None:
         """One round of one query."""
-        for _ in range(self._limits.per_round):
+        pairs = self._limits.per_round
+        if self._moving and (used := self._methods[query].used) < self._even:
+            pairs = min(pairs, max(1, int(self._even) - used))
+        for _ in range(pairs):
             proposal = self._next(query)
             if proposal is None:
                 return
@@ -213,8 +242,39 @@ class AdaptivePool:
         for pair in opened:
             if self.grades[pair] != UNGRADED:
                 self._methods[query].learn(pair - start, relevant=bool(self.grades[pair] >= self._relevant))
+        if opened:
+            self._priorities[query] = np.nan
         opened.clear()
         return True
+
+
+class AllCandidates:
+    """Asks about all candidates, of which none is in a pool before all were answered; ``grades`` are those known."""
+
+    def __init__(self, grades: Int) -> None:
+        self.grades = grades.copy()
+
+    @property
+    def most(self) -> int:
+        return len(self.grades)
+
+    @property
+    def chosen(self) -> Flags:
+        return np.ones(len(self.grades), dtype=bool)
+
+    @property
+    def open(self) -> Int:
+        return np.flatnonzero(self.grades == UNASKED)
+
+    @property
+    def complete(self) -> bool:
+        return not len(self.open)
+
+    def answer(self, pair: int, grade: int) -> None:
+        self.grades[pair] = grade
+
+    def advance(self) -> Int:
+        return np.empty(0, dtype=np.int64)
 
 
 def _most(sizes: Int, limits: Limits, moves: bool) -> Int:

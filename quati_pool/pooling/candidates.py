@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -13,48 +14,39 @@ from quati_pool.records import Ids, Int, Run, align
 
 Numbers = npt.NDArray[np.int32]
 
+_ROWS = 1_000_000
+"""About how many rows of all runs are sorted at a time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
     """The candidates of one query, numbered from 0 to ``size`` − 1.
 
-    ``by_run``, shape (runs, depth), has each run's candidates in the order of their ranks, −1 after the last one.
+    ``by_run``, shape (runs, depth), has each run's candidates in the order of their ranks, −1 after the last one. Where
+    a run's ranks have gaps, those here have none.
     """
 
     size: int
     by_run: Numbers
 
-    @cached_property
-    def _entries(self) -> tuple[Int, Int, Int]:
-        """Runs and ranks of all candidates, grouped by candidate, and where the group of each candidate begins."""
-        run, place = np.nonzero(self.by_run >= 0)
-        candidate = self.by_run[run, place]
-        order = np.argsort(candidate, kind="stable")
-        starts = np.searchsorted(candidate[order], np.arange(self.size + 1))
-        return run[order], place[order] + 1, starts
-
-    def holders(self, candidate: int) -> Int:
-        """The runs that rank a candidate, ascending."""
-        runs, _, starts = self._entries
-        return runs[starts[candidate] : starts[candidate + 1]]
+    def places(self, candidate: int) -> tuple[Int, Int]:
+        """The runs that rank a candidate, ascending, and their ranks of it, from 1: shape (holders,) each."""
+        # np.nonzero of a matrix takes nine times as long.
+        cells = np.flatnonzero(self.by_run.ravel() == candidate)
+        runs, places = np.divmod(cells, max(self.by_run.shape[1], 1))
+        return runs, places + 1
 
     @cached_property
     def popularity(self) -> Int:
         """The number of runs that rank each candidate, shape (size,)."""
-        return np.diff(self._entries[2])
+        return np.bincount(self.by_run[self.by_run >= 0], minlength=self.size)
 
     @cached_property
     def best_rank(self) -> Int:
         """The best rank of each candidate in any run, shape (size,)."""
-        _, ranks, starts = self._entries
-        return np.minimum.reduceat(ranks, starts[:-1]) if self.size else np.empty(0, dtype=np.int64)
-
-    def spread(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """``values`` of ranks, shape (depth,), as those of each run's candidates: shape (runs, size), 0 where a run
-        does not rank a candidate."""
-        found = np.zeros((len(self.by_run), self.size))
-        run, place = np.nonzero(self.by_run >= 0)
-        found[run, self.by_run[run, place]] = values[place]
+        runs, places = np.nonzero(self.by_run >= 0)
+        found = np.full(self.size, self.by_run.shape[1] + 1, dtype=np.int64)
+        np.minimum.at(found, self.by_run[runs, places], places + 1)
         return found
 
 
@@ -102,25 +94,48 @@ def candidates(runs: Sequence[Run], depths: Mapping[str, int]) -> Candidates:
 
     The pairs of a query are sorted by doc_id, so that their order does not reveal ranks. Queries keep the order of the
     runs' vocabulary.
+
+    Raises ValueError if no run has a depth above 0.
     """
-    runs = align([run.head(depths[run.run_tag]) for run in runs if depths[run.run_tag]])
-    if not runs:
+    heads = [run.head(depths[run.run_tag]) for run in runs if depths[run.run_tag]]
+    if not heads:
         raise ValueError("no run feeds the pool")
+    runs = align(heads)
     queries, docs = runs[0].queries, runs[0].docs
-    width = max(len(docs), 1)
-    query, doc = np.divmod(np.unique(np.concatenate([run.pair for run in runs])), width)
+    of_query = [np.searchsorted(run.query, np.arange(len(queries) + 1)) for run in runs]
+    query, doc, numbers = _pairs(runs, of_query)
     order = np.lexsort((docs.lexicographic_rank(doc), query)) if len(query) else np.empty(0, dtype=np.int64)
     number = np.empty(len(order), dtype=np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
-    pairs = query * width + doc
-    each = np.arange(len(queries) + 1)
     return Candidates(
         queries,
         docs,
         query[order],
         doc[order],
-        np.searchsorted(query, each),
+        np.searchsorted(query, np.arange(len(queries) + 1)),
         tuple(run.run_tag for run in runs),
-        tuple(number[np.searchsorted(pairs, run.pair)] for run in runs),
-        tuple(np.searchsorted(run.query, each) for run in runs),
+        tuple(number[column] for column in numbers),
+        tuple(of_query),
     )
+
+
+def _pairs(runs: Sequence[Run], of_query: Sequence[Int]) -> tuple[Int, Int, list[Numbers]]:
+    """The distinct pairs of all runs, ascending: their queries and documents, and which of them each row of each run
+    is. Some queries at a time, which sorts faster than all."""
+    width = max(len(runs[0].docs), 1)
+    rows = np.sum(of_query, axis=0)
+    edges = np.unique(np.append(np.searchsorted(rows, np.arange(0, rows[-1], _ROWS)), len(rows) - 1))
+    numbers = [np.empty(len(run), dtype=np.int32) for run in runs]
+    distinct: list[Int] = [np.empty(0, dtype=np.int64)]
+    size = 0
+    for first, last in pairwise(edges.tolist()):
+        parts = [slice(starts[first], starts[last]) for starts in of_query]
+        codes = [run.query[part] * width + run.doc[part] for run, part in zip(runs, parts, strict=True)]
+        found, place = np.unique(np.concatenate(codes), return_inverse=True)
+        ends = np.cumsum([len(part) for part in codes])
+        for column, part, places in zip(numbers, parts, np.split(place, ends[:-1]), strict=True):
+            column[part] = size + places
+        distinct.append(found)
+        size += len(found)
+    query, doc = np.divmod(np.concatenate(distinct), width)
+    return query, doc, numbers

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
-from quati_pool.files.artifacts import digest, stale
+from quati_pool.files.artifacts import digest, read_meta, stale
 from quati_pool.files.former_keys import former_key
 from quati_pool.project.config import FusionSystem, PoolConfig, RetrieverSystem
 from quati_pool.project.inputs import Queries, corpus_key, load_queries, read_extra, texts_key
@@ -100,8 +100,9 @@ class CacheKeys:
         self._rankings[run_tag] = key
         return key
 
-    def pool(self, extra: Sequence[tuple[str, str]]) -> dict[str, Any]:
-        """The key of the pool; ``extra`` are the pairs of ``pool.extra``."""
+    def pool(self, extra: Sequence[tuple[str, str]], chosen: str | None = None) -> dict[str, Any]:
+        """The key of the pool; ``extra`` are the pairs of ``pool.extra``. Of a pool that holds only a part of the
+        candidates, ``chosen`` is the hash of its pairs."""
         systems = list(self.config.systems)
         texts = texts_key(self.config, self._workspace)
         return {
@@ -115,7 +116,13 @@ class CacheKeys:
             "queries": self._queries.fingerprint,
             "corpus": dict(self._corpora),
             **({} if texts is None else {"texts": digest(texts)}),
+            **({"choice": self.config.pool.choice_key(), "chosen": chosen} if self.config.pool.chooses else {}),
         }
+
+    def pool_as_chosen(self, extra: Sequence[tuple[str, str]]) -> dict[str, Any]:
+        """The key of the pool whose pairs are those of the pool on disk."""
+        meta = read_meta(self._workspace.pool) if self.config.pool.chooses else None
+        return self.pool(extra, None if meta is None else meta["key"].get("chosen"))
 
 
 def component_environment(config: PoolConfig, workspace: Workspace) -> ComponentEnvironment:
@@ -166,7 +173,7 @@ def refuse_outdated(config: PoolConfig) -> None:
         with suppress(QuatiPoolError):
             built.append((workspace.run(run_tag), keys.run(run_tag)))
     with suppress(QuatiPoolError):
-        built.append((workspace.pool, keys.pool(list(read_extra(config)))))
+        built.append((workspace.pool, keys.pool_as_chosen(list(read_extra(config)))))
     for path, key in built:
         reason = stale(path, key) if path.exists() else None
         if reason is not None and not reason.startswith(("was not finished", "was changed")):

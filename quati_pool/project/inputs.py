@@ -18,6 +18,7 @@ from quati_pool.files.artifacts import Counts, digest
 from quati_pool.files.lines import read_lines
 from quati_pool.files.qrels import read_judgements
 from quati_pool.files.queries import query_columns, read_queries, read_query_column
+from quati_pool.pooling.candidates import Candidates
 from quati_pool.pooling.pool import Pool
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.config import PoolConfig, RetrieverSystem
@@ -188,10 +189,11 @@ def open_corpus(config: PoolConfig, name: str, builder: ArtifactBuilder, force: 
 
 
 def open_texts(
-    config: PoolConfig, pool: Pool, corpora: Sequence[Corpus], builder: ArtifactBuilder, force: bool
+    config: PoolConfig, pool: Pool | Candidates, corpora: Sequence[Corpus], builder: ArtifactBuilder, force: bool
 ) -> Corpus | None:
-    """The passages in the files of ``texts:`` of those pooled documents that no corpus has, as a corpus; None where
-    there are no such files or documents. The files are scanned once for one pool, and no other passage is kept.
+    """The passages in the files of ``texts:`` of those documents of a pool, or candidates for one, that no corpus has,
+    as a corpus; None where there are no such files or documents. The files are scanned once for one pool, and no other
+    passage is kept.
 
     Raises InputError where the files have none of the passages.
     """
@@ -207,7 +209,7 @@ def open_texts(
     return Corpus("texts", fingerprint, CorpusStore(folder))
 
 
-def _unknown_docs(pool: Pool, corpora: Sequence[Corpus]) -> list[str]:
+def _unknown_docs(pool: Pool | Candidates, corpora: Sequence[Corpus]) -> list[str]:
     """The doc_ids in the pool that no corpus has."""
     doc_ids = pool.docs.decode(np.unique(pool.doc))
     for corpus in corpora:

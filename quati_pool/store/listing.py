@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 
 from quati_pool.store.database import Store
-from quati_pool.store.records import Slot
+from quati_pool.store.records import AUDITING, Slot
 from quati_pool.store.schema import assignments, labels, sessions
 from quati_pool.store.slots import SLOT, slot_of
 
@@ -57,6 +57,16 @@ def pairs_given(store: Store, collection: str) -> dict[str | None, set[tuple[str
         for holder, query_id, doc_id in connection.execute(select(c.holder, c.query_id, c.doc_id).where(*given)):
             found.setdefault(holder, set()).add((query_id, doc_id))
     return found
+
+
+def labelled_pairs(store: Store, collection: str) -> set[tuple[str, str]]:
+    """The pairs (query_id, doc_id) of a collection with any label, of any labeler and state, except a judge's answers
+    in audits."""
+    c = labels.c
+    graded = or_(c.kind != "judge", c.phase.not_in(AUDITING))
+    wanted = select(c.query_id, c.doc_id).where(c.collection == collection, graded).distinct()
+    with store.reading() as connection:
+        return {(query_id, doc_id) for query_id, doc_id in connection.execute(wanted)}
 
 
 class DoneSlot(NamedTuple):

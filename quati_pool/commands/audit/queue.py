@@ -138,6 +138,9 @@ class AuditQueue:
             for answer in answers
         ]
 
+    def halt(self) -> None:
+        """Nothing waits for answers here."""
+
     def landed(self, task: Task, answers: Sequence[Answer]) -> None:
         assert isinstance(task, ProbeTask)
         self.asked += 1

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quati_pool.commands.judge.chosen_judge import DEFAULT, JudgeOptions, chosen_judge
-from quati_pool.commands.judge.judging_queue import JudgingQueue
 from quati_pool.commands.judge.judging_run import Calls, JudgingRun, Money, ended_early
+from quati_pool.commands.judge.pair_queue import PairQueue
 from quati_pool.commands.llm_runs import Ending
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.labels.rereading import Rereading
@@ -32,7 +32,7 @@ class JudgeReport:
     judge: str
     config: PoolConfig
     version: str
-    pending: JudgingQueue
+    pending: PairQueue
     calls: Calls | None
     seconds: float
     ended: Ending | None

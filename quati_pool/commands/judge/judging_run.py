@@ -63,6 +63,9 @@ class Queue(Protocol):
     def landed(self, task: Task, answers: Sequence[Answer]) -> None:
         """Counts a task once its answers are committed."""
 
+    def halt(self) -> None:
+        """Called, from any thread, once no further task will be taken."""
+
 
 class Calls:
     """Counts, tokens and costs of a run's attempts: one for each answer, one for each call without an answer, and the
@@ -196,7 +199,7 @@ class JudgingRun:
                 yield Asking(model, client, price, budget, self.options.reask)
 
         tasks = self._affordable(model, price, budget.limit) if price and budget.limit else self.pending.tasks()
-        runner = Runner(tasks, connect, self._write, self.options.limit)
+        runner = Runner(tasks, connect, self._write, self.options.limit, halt=self.pending.halt)
         self.ended = session.run(runner, self.stop, self._progress)
         self.error = runner.error
         if budget.limit is not None:

@@ -10,6 +10,7 @@ from quati_pool.commands.status.labelers import LabelerState
 from quati_pool.commands.status.outputs import OutputState
 from quati_pool.commands.status.state import WorkspaceState
 from quati_pool.labels.main_labeler import Candidate, main_labeler
+from quati_pool.project.config import JudgeConfig
 from quati_pool.text.pluralize import counted, first_of
 
 SAMPLE = 100
@@ -33,17 +34,42 @@ def _steps(state: WorkspaceState) -> Iterator[NextStep]:
     if state.faults and (state.to_build or state.labels.problems):
         faults = counted(len(state.faults), "thing", "things")
         yield NextStep(("validate", str(state.config.path)), f"{faults} that pool.yaml asks for cannot be done")
+    if state.to_build == ["the pool"] and state.config.pool.component.cls.expects and _steering_judge(state):
+        yield _steered(state, "the pool is chosen from its grades of all candidates")
     if state.to_build:
         yield NextStep(("build",), f"not built or out of date: {first_of(state.to_build)}")
     if state.database is not None:
         yield NextStep(("labels",) if state.former else ("doctor",), state.database)
     if state.without_texts is None:
+        yield from _rounds(state)
         yield from _judges(state)
         yield from _people(state)
     yield from _results(state)
     yield from _exports(state)
     if state.without_texts is None:
         yield from _audits(state)
+
+
+def _steering_judge(state: WorkspaceState) -> bool:
+    """Whether a judge that can be asked here steers the pool."""
+    steered_by = state.config.pool.steered_by
+    return isinstance(state.config.judges.get(str(steered_by)), JudgeConfig) and steered_by not in state.blocked
+
+
+def _steered(state: WorkspaceState, why: str) -> NextStep:
+    return NextStep(("judge", str(state.config.pool.steered_by), "--adaptive"), why)
+
+
+def _rounds(state: WorkspaceState) -> Iterator[NextStep]:
+    """The next rounds of an adaptive pool."""
+    steered_by, further = state.config.pool.steered_by, state.pool.further
+    if steered_by is None or not further:
+        return
+    pairs = counted(further, "further pair", "further pairs")
+    if _steering_judge(state):
+        yield _steered(state, f"its grades choose up to {pairs} of the pool")
+    elif all(not one.coverage.unasked for one in state.labels.labelers if one.name == steered_by):
+        yield NextStep(("build",), f"the grades of {steered_by} choose up to {pairs} of the pool")
 
 
 def _judges(state: WorkspaceState) -> Iterator[NextStep]:

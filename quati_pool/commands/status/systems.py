@@ -37,7 +37,8 @@ class SystemState:
 @dataclass(frozen=True)
 class PoolState:
     """Whether the pool is built, and what the pool on disk holds: its number of ``pairs`` and of ``queries``, the pairs
-    ``without_text`` and the depth of each system in it. These are None or empty without a pool."""
+    ``without_text`` and the depth of each system in it. These are None or empty without a pool. Of an adaptive pool,
+    ``rounds`` is the number of rounds, and ``further`` how many pairs later rounds may add at most."""
 
     state: Built
     why: str | None = None
@@ -45,6 +46,8 @@ class PoolState:
     queries: int | None = None
     without_text: int | None = None
     depths: dict[str, int] = field(default_factory=dict)
+    rounds: int | None = None
+    further: int | None = None
 
     @property
     def there(self) -> bool:
@@ -82,7 +85,7 @@ class BuiltParts:
 
     def pool(self) -> PoolState:
         path = self.workspace.pool
-        state, why = self._compared(path, lambda: self._keys.pool(list(read_extra(self.config))))
+        state, why = self._compared(path, lambda: self._keys.pool_as_chosen(list(read_extra(self.config))))
         meta = read_meta(path)
         if meta is None:
             return PoolState(state, why)
@@ -94,6 +97,8 @@ class BuiltParts:
             counts.get("queries"),
             pairs_without_text(path),
             depths if isinstance(depths, dict) else {},
+            counts.get("rounds"),
+            counts.get("further"),
         )
 
     def _compared(self, path: Path, key: Callable[[], Key]) -> tuple[Built, str | None]:

@@ -33,8 +33,8 @@ class ActiveSampling(PoolMethod):
     """Draws ``QueryPool.draws`` times; a document that is drawn again costs no label.
 
     A run's share in the mixture is proportional to the estimated probability that a draw from it is relevant, shrunk
-    towards ½. Within a run a document is drawn by its weight in average precision (Aslam and Pavlu 2007): rank r of N
-    has (1 + 1/r + … + 1/N) / 2N.
+    towards ½; it changes with each draw of a document that is known to be relevant. Within a run a document is drawn
+    by its weight in average precision (Aslam and Pavlu 2007): rank r of N has (1 + 1/r + … + 1/N) / 2N.
     """
 
     id = "pool_method/active-sampling"
@@ -45,9 +45,11 @@ class ActiveSampling(PoolMethod):
 
     def __init__(self, pool: QueryPool, parameters: Any) -> None:
         super().__init__(pool, parameters)
-        self._within = _by_precision(self.pool)
+        by_run = self.rankings.by_run
+        self._lengths = np.count_nonzero(by_run >= 0, axis=1)
+        self._harmonic = np.append(0.0, np.cumsum(1.0 / np.arange(1, by_run.shape[1] + 1)))
         self._units = _units(pool)
-        self._found = np.zeros(len(self._within))
+        self._found = np.zeros(len(by_run))
         self._relevant: dict[int, bool] = {}
         self.draws: list[tuple[int, float]] = []
         """Each draw so far, with the probability that it had."""
@@ -70,28 +72,42 @@ class ActiveSampling(PoolMethod):
 
     def learn(self, candidate: int, *, relevant: bool) -> None:
         self._relevant[candidate] = relevant
-        for drawn, probability in self.draws:
-            if drawn == candidate:
-                self._count(drawn, probability)
-        self._probabilities = self._mixed()
+        if relevant:
+            for drawn, probability in self.draws:
+                if drawn == candidate:
+                    self._count(drawn, probability)
+            self._probabilities = self._mixed()
 
     def _draw(self, candidate: int) -> None:
         probability = float(self._probabilities[candidate])
         self.draws.append((candidate, probability))
         self.used = len(self.draws)
-        if candidate in self._relevant:
+        if self._relevant.get(candidate):
             self._count(candidate, probability)
+            self._probabilities = self._mixed()
 
     def _count(self, candidate: int, probability: float) -> None:
-        if self._relevant[candidate]:
-            self._found += self._within[:, candidate] / probability
+        """Adds a draw of a relevant candidate to the runs that rank it. The mean over all draws estimates the
+        probability that a draw from the run is relevant."""
+        runs, ranks = self.rankings.places(candidate)
+        lengths = self._lengths[runs]
+        within = (1 + self._harmonic[lengths] - self._harmonic[ranks - 1]) / (2 * lengths)
+        self._found[runs] += within / probability
 
     def _mixed(self) -> Values:
         """The probability of each candidate in the next draw, shape (size,)."""
-        trust, uniform = self.parameters.trust, self.parameters.uniform
-        share = (0.5 * trust + self._found) / (trust + len(self.draws))
-        mixed: Values = (1 - uniform) * (share / share.sum()) @ self._within + uniform / max(self.rankings.size, 1)
-        return mixed
+        uniform, size, lengths = self.parameters.uniform, self.rankings.size, self._lengths
+        if not size:
+            return np.empty(0)
+        # In proportion to (trust/2 + found) / (trust + draws), whose denominator all runs share.
+        share = np.where(lengths > 0, 0.5 * self.parameters.trust + self._found, 0.0)
+        share *= (1 - uniform) / share.sum()
+        factor = share / (2 * np.maximum(lengths, 1))
+        weights = factor[:, None] * (1 + self._harmonic[lengths, None] - self._harmonic[:-1])
+        # A sum in a fixed order, which no number of threads changes. What follows a run's last candidate is dropped.
+        mixed = np.bincount(self.rankings.by_run.ravel() + 1, weights.ravel(), size + 1)[1:]
+        found: Values = mixed + uniform / size
+        return found
 
 
 def hansen_hurwitz(draws: list[tuple[int, float]], values: Values) -> float:
@@ -109,17 +125,3 @@ def _units(pool: QueryPool) -> Values:
     numbers = [str(number) for number in range(pool.draws)]
     found = hashes("active-sampling", pool.seed, [pool.query_id] * pool.draws, numbers)
     return (found >> np.uint64(11)).astype(np.float64) * _UNIT
-
-
-def _by_precision(pool: QueryPool) -> Values:
-    """The probability of each candidate in a draw from each run that ranks any, shape (runs, size)."""
-    within = []
-    for ranked in pool.rankings.by_run:
-        ranked = ranked[ranked >= 0]
-        if len(ranked):
-            size = len(ranked)
-            tail = np.cumsum(1.0 / np.arange(size, 0, -1))[::-1]
-            row = np.zeros(pool.rankings.size)
-            row[ranked] = (1 + tail) / (2 * size)
-            within.append(row)
-    return np.array(within).reshape(len(within), pool.rankings.size)

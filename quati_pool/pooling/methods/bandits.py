@@ -42,7 +42,6 @@ class MaxMean(RunByRun):
         runs = len(self.rankings.by_run)
         self._relevant = np.zeros(runs)
         self._returned = np.zeros(runs)
-        self._exhausted = np.zeros(runs, dtype=bool)
         self._means = np.full(runs, 0.5)
         self._source: dict[int, int] = {}
 
@@ -59,7 +58,7 @@ class MaxMean(RunByRun):
 
     def learn(self, candidate: int, *, relevant: bool) -> None:
         if self.parameters.update == "holders":
-            runs = self.rankings.holders(candidate)
+            runs, _ = self.rankings.places(candidate)
         elif candidate in self._source:
             runs = np.array([self._source[candidate]])
         else:
@@ -67,16 +66,13 @@ class MaxMean(RunByRun):
         self._relevant[runs] = self.forgetting * self._relevant[runs] + relevant
         self._returned[runs] = self.forgetting * self._returned[runs] + 1
         self._means[runs] = (1 + self._relevant[runs]) / (2 + self._returned[runs])
-        self._means[self._exhausted] = -np.inf
 
     def _best(self) -> tuple[int, int] | None:
         """The run with the highest mean that has a candidate left, and that candidate."""
-        while not self._exhausted.all():
-            run = int(np.argmax(self._means))
+        while self._means[run := int(np.argmax(self._means))] > -np.inf:
             candidate = self.next_of(run)
             if candidate is not None:
                 return run, candidate
-            self._exhausted[run] = True
             self._means[run] = -np.inf
         return None
 

@@ -26,8 +26,9 @@ class Proposal(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class QueryPool:
     """What a method knows of a query before it chooses: the ``rankings`` of its candidates; ``draws``, how many it may
-    choose at most; a ``seed`` and the ``query_id`` for draws; and ``expected``, shape (size,), the steering labeler's
-    grades where they are all known beforehand, else None."""
+    choose at most; a ``seed`` and the ``query_id`` for draws; and ``expected``, shape (size,), the probability that
+    each candidate is relevant, by the steering labeler's grades where these are known beforehand (NaN: no grade), else
+    None."""
 
     rankings: Rankings
     query_id: str = ""

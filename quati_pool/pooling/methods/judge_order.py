@@ -44,9 +44,12 @@ class JudgeOrder(InOrder):
         self._relevant = self._anticipated = 0.0
 
     def order(self) -> tuple[npt.NDArray[np.int64], Values]:
-        expected = self._expected()
-        order = np.lexsort((self.rankings.best_rank, -self.rankings.popularity, -expected))
-        return order, expected[order]
+        if self.pool.expected is None:
+            raise ValueError("the steering labeler's grades of the candidates are not known")
+        # NaN is sorted last, after 0 too.
+        order = np.lexsort((self.rankings.best_rank, -self.rankings.popularity, -self.pool.expected))
+        self._expected = np.nan_to_num(self.pool.expected, nan=0.0)
+        return order, self._expected[order]
 
     def propose(self) -> Proposal | None:
         found = super().propose()
@@ -57,12 +60,7 @@ class JudgeOrder(InOrder):
     def learn(self, candidate: int, *, relevant: bool) -> None:
         forgetting = self.parameters.forgetting
         self._relevant = forgetting * self._relevant + relevant
-        self._anticipated = forgetting * self._anticipated + float(self._expected()[candidate])
-
-    def _expected(self) -> Values:
-        if self.pool.expected is None:
-            raise ValueError("the steering labeler's grades of the candidates are not known")
-        return np.nan_to_num(self.pool.expected, nan=0.0)
+        self._anticipated = forgetting * self._anticipated + float(self._expected[candidate])
 
 
 def probability_by_grade(grades: npt.NDArray[np.int64], scale: npt.NDArray[np.int64]) -> Values:

@@ -8,8 +8,8 @@ from quati_pool.pooling.methods.base import Proposal, QueryPool, RunByRun
 
 
 class MoveToFront(RunByRun):
-    """Stays with a run while its documents are relevant. After one that is not, the run's priority falls by 1, and the
-    run of the highest priority is next, the first in the order of the runs where several have it.
+    """Takes the next document of the run of the highest priority, the first in the order of the runs where several have
+    it. The priority falls by 1 after a document that is not relevant, so that a run is left only then.
 
     Where the budget moves between queries, the highest priority of any run and query goes first (the global variant
     of the paper).
@@ -21,34 +21,24 @@ class MoveToFront(RunByRun):
     def __init__(self, pool: QueryPool, parameters: Any) -> None:
         super().__init__(pool, parameters)
         self._priority = [0] * len(self._next)
-        self._current: int | None = None
         self._source: dict[int, int] = {}
 
     def propose(self) -> Proposal | None:
-        found = self._from_current() or self._from_best()
+        found = self._best()
         return None if found is None else Proposal(found[1], float(self._priority[found[0]]))
 
     def choose(self, candidate: int) -> None:
-        found = self._from_current() or self._from_best()
+        found = self._best()
         if found is not None and found[1] == candidate:
-            self._current = self._source[candidate] = found[0]
+            self._source[candidate] = found[0]
         super().choose(candidate)
 
     def learn(self, candidate: int, *, relevant: bool) -> None:
         run = self._source.get(candidate)
-        if run is None or relevant:
-            return
-        self._priority[run] -= 1
-        if run == self._current:
-            self._current = None
+        if run is not None and not relevant:
+            self._priority[run] -= 1
 
-    def _from_current(self) -> tuple[int, int] | None:
-        if self._current is None:
-            return None
-        candidate = self.next_of(self._current)
-        return None if candidate is None else (self._current, candidate)
-
-    def _from_best(self) -> tuple[int, int] | None:
+    def _best(self) -> tuple[int, int] | None:
         """The run of the highest priority that has a candidate left, and that candidate."""
         for run in sorted(range(len(self._priority)), key=lambda run: -self._priority[run]):
             candidate = self.next_of(run)

@@ -1,4 +1,4 @@
-"""nDCG of many rankings at once, with gains that may be expected values."""
+"""nDCG of many rankings at once."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ Values = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 
-def mean_ndcg(ranked: Int, gains: Values, query: Int, cutoff: int, counted: Flags | None = None) -> Values:
+def mean_ndcg(ranked: Int, gains: Values, query: Int, cutoff: int) -> Values:
     """The mean nDCG of each system over all queries, shape (systems,): linear gains, discounts 1/log2(rank + 1), as
-    ir_measures has it.
+    trec_eval has it.
 
     ``ranked``, shape (systems, queries, depth), are pairs in the order of their ranks, −1 for none. ``gains`` and
-    ``query``, shape (pairs,), belong to the pairs; a gain below 0 counts as 0. The ideal ranking is that of the
-    ``counted`` pairs, shape (pairs,), by default of all; others gain nothing. A query without gains counts 0.
+    ``query``, shape (pairs,), belong to the pairs; a gain below 0 counts as 0. A query without gains counts 0.
     """
     queries = ranked.shape[1]
     positive = np.maximum(gains, 0.0)
-    if counted is not None:
-        positive = np.where(counted, positive, 0.0)
     discounts = 1 / np.log2(np.arange(2, cutoff + 2))
     # The last one is that of the pair −1.
     found = np.append(positive, 0.0)[ranked[:, :, :cutoff]]

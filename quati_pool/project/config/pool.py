@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -19,6 +19,7 @@ from quati_pool.project.config.annotation import AnnotationConfig, read_annotati
 from quati_pool.project.config.audit import AuditConfig, check_answers_from, read_audit
 from quati_pool.project.config.data_sets import OfDataSet
 from quati_pool.project.config.labelers import AnyJudge, Grade, LabelsConfig, read_judges, read_labels
+from quati_pool.project.config.pooling import PoolSettings, read_pool
 from quati_pool.project.config.run_groups import expand_groups
 from quati_pool.project.config.systems import (
     Depth,
@@ -82,24 +83,6 @@ class QueriesConfig(OfDataSet):
     def source(self) -> str:
         """What the ids come from, in words or as a path."""
         return (self.data_set and self.data_set.name) or self.path or self.only or "the run files"
-
-
-class PoolSettings(Model):
-    """How deep the pool goes, which runs feed it, and a file of further pairs (query_id <tab> doc_id).
-
-    ``by: priority`` lets the first ``per_group`` systems of each family feed the pool, by their ``priority``.
-    """
-
-    depth: Depth = 10
-    by: Literal["priority"] | None = None
-    per_group: Depth | None = None
-    extra: str | None = None
-
-    @model_validator(mode="after")
-    def _both(self) -> Self:
-        if (self.by is None) != (self.per_group is None):
-            raise ValueError("expected by: priority and per_group: together, such as {by: priority, per_group: 3}")
-        return self
 
 
 class PlannedCorpus(Model):
@@ -231,7 +214,6 @@ def load_config(path: Path, *, without_systems: bool = False) -> PoolConfig:
         "corpora": corpora,
         "texts": None if data.get("texts") is None else file.model(("texts",), CorpusConfig, _named(data["texts"])),
         "queries": _queries(file, data.get("queries", {})),
-        "pool": file.model(("pool",), PoolSettings, data.get("pool", {})),
         "release": file.model(("release",), ReleaseConfig, data.get("release", {})),
         "plan": _plan(file, data.get("plan", {}), corpora),
     }
@@ -240,6 +222,7 @@ def load_config(path: Path, *, without_systems: bool = False) -> PoolConfig:
         raise file.error(("judges",), "expected judges by name, such as  lexical: {judge: lexical}")
     parts["labels"] = read_labels(file, data.get("labels", {}), judges)
     parts["judges"] = read_judges(file, judges, parts["labels"].files)
+    parts["pool"] = read_pool(file, data.get("pool", {}), [*parts["judges"], *parts["labels"].files])
     parts["annotation"] = read_annotation(file, data.get("annotation", {}), parts["judges"])
     named = {} if without_systems and not data.get("systems") else expand_groups(file, data.get("systems"))
     parts["systems"] = read_systems(file, named, corpora)

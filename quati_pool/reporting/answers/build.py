@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from quati_pool.commands.build import BuildResult
 from quati_pool.pooling.diversity import GradeShares
+from quati_pool.pooling.pool import RANDOM
+from quati_pool.project.config import JudgeConfig
 from quati_pool.project.workspace import Workspace
 from quati_pool.reporting.answers import wording
 from quati_pool.reporting.formats.answers import Answer
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.text.pluralize import counted
 
+ADAPTIVE = (
+    "Grades chose its pairs: what a system alone brought in, and leaving a system out, say less than of a depth pool, "
+    "as without it others would have been chosen."
+)
+
 
 def answer(result: BuildResult) -> Answer:
     folder = Workspace(result.config.folder).report("")
-    return Answer([pooled(result), *_doubts(result)], _systems(result), wording.files(folder, "diversity"))
+    sentences = [pooled(result), *_rounds(result), *_doubts(result)]
+    return Answer(sentences, _systems(result), wording.files(folder, "diversity"))
 
 
 def pooled(result: BuildResult) -> str:
     """The size of the pool, and the share of its pairs that a single system returned."""
     found, depths = result.diversity, {depth for depth in result.pool.depths.tolist() if depth}
+    if result.config.pool.chooses:
+        return _chosen(result)
     if not depths:
         return f"{counted(len(result.pool), 'pair', 'pairs')} are pooled, from no system."
     top = f"top {depths.pop()}" if len(depths) == 1 else f"top {min(depths)} to {max(depths)}"
@@ -29,6 +39,34 @@ def pooled(result: BuildResult) -> str:
         f"The {top} of {systems} for {queries} give {pairs}, {found.union.unique:,} of "
         f"them ({wording.percent(found.union.unique, found.union.pairs)}) by one system alone."
     )
+
+
+def _chosen(result: BuildResult) -> str:
+    settings, pool = result.config.pool, result.pool
+    by = f" by the grades of {settings.steered_by}" if settings.adaptive else ""
+    drawn = int((pool.reason == RANDOM).sum())
+    at_random = f", {drawn:,} of them drawn at random" if drawn else ""
+    pairs = counted(len(pool), "query–passage pair", "query–passage pairs")
+    if result.chosen is not None:
+        pairs = f"{len(pool):,} of {counted(len(result.chosen.frame), 'candidate pair', 'candidate pairs')}"
+    rounds = counted(int(pool.round.max(initial=0)), "round", "rounds")
+    return f"{settings.method} chose {pairs}{by} in {rounds}{at_random}."
+
+
+def _rounds(result: BuildResult) -> list[str]:
+    """What is left of an adaptive pool, and what it cannot be used for."""
+    if not result.config.pool.adaptive:
+        return []
+    if result.chosen is None:
+        return [ADAPTIVE]
+    labeler, further = result.config.pool.steered_by, result.chosen.further
+    next_step = (
+        f"quati-pool judge {labeler} --adaptive, or build once it has graded them"
+        if isinstance(result.config.judges.get(str(labeler)), JudgeConfig)
+        else f"quati-pool build, once {labeler} has graded them"
+    )
+    more = f"Up to {further:,} more follow when these are graded: {next_step}." if further else "It is complete."
+    return [more, ADAPTIVE]
 
 
 def _doubts(result: BuildResult) -> list[str]:

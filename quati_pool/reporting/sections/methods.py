@@ -14,15 +14,19 @@ from quati_pool.files.artifacts import file_digest
 from quati_pool.project.config import (
     ConsensusConfig,
     FusionSystem,
+    HybridConfig,
     JudgeConfig,
     PeopleConfig,
     PoolConfig,
     RerankSystem,
     RetrieverSystem,
 )
+from quati_pool.project.config.labelers import PEOPLE_METHODS
+from quati_pool.reporting.answers.build import ADAPTIVE
 from quati_pool.reporting.formats.document import Block, Details, Paragraph
 from quati_pool.reporting.formats.tables import Column, Table
 from quati_pool.reporting.tables.evaluate import TESTS
+from quati_pool.text.pluralize import listed
 from quati_pool.text.secrets import masked
 
 _AVERAGED = {
@@ -33,15 +37,28 @@ _AVERAGED = {
 _SOFTWARE = ("numpy", "scipy", "pandas", "pyarrow", "ir_measures", "pytrec_eval-terrier", "scikit-learn", "bm25s")
 
 
+def _pooled(state: State) -> str:
+    settings, pairs = state.config.pool, f"{len(state.pool.pool):,} pairs"
+    candidates = (
+        f"the first {settings.depth:,} documents per query of every system (or as many as the table of systems says)"
+    )
+    if not settings.chooses:
+        return f"The pool holds {candidates}, {pairs} in all."
+    by = f" by the grades of {settings.steered_by}" if settings.adaptive else ""
+    limits = {"in all": settings.budget, "per query": settings.per_query, "per query and round": settings.per_round}
+    at_most = listed([f"{limit:,} {what}" for what, limit in limits.items() if limit is not None])
+    return (
+        f"The pool holds {pairs} that {settings.component} chose{by} from {candidates}: at most {at_most}, "
+        f"{settings.random_share:.0%} of them at random. {ADAPTIVE if settings.adaptive else ''}"
+    ).rstrip()
+
+
 def body(state: State) -> list[Block]:
     """How the pool, the labels, the agreement and the measures came about."""
     config, settings = state.config, state.settings
-    depth = config.pool.depth
     words = [
-        f"The pool holds, of each query, the first {depth:,} documents of every system (or as many as the table of "
-        f"systems says), {len(state.pool.pool):,} pairs in all; runs were kept to {config.run_depth:,} documents. "
-        "Documents of equal score are ordered by doc_id, descending, and scores are compared as float32, as trec_eval "
-        "does.",
+        f"{_pooled(state)} Runs were kept to {config.run_depth:,} documents. Documents of equal score are ordered by "
+        "doc_id, descending, and scores are compared as float32, as trec_eval does.",
         "A pair without a grade is unjudged, never 0: failures and pairs never asked are in no qrels and are counted "
         "above. Only labels given under the model, prompt and parameters below, for the texts as they are now, "
         "were read.",
@@ -114,6 +131,10 @@ def _judge_tables(state: State) -> list[Table]:
             rows.append([name, f"{judge.method} of {', '.join(judge.consensus)}", "", ""])
         elif isinstance(judge, PeopleConfig):
             rows.append([name, f"a lead's decision, else the {judge.people} of the people", "", ""])
+        elif isinstance(judge, HybridConfig):
+            whose = f"a lead's decision, else the {judge.people}" if judge.people in PEOPLE_METHODS else judge.people
+            calibrated = ", calibrated" if judge.calibrated else ""
+            rows.append([name, f"hybrid: people's grades ({whose}), else {judge.judge}'s{calibrated}", "", ""])
         else:
             rows.append([name, *_judge(judge), (versions.get(name) or "no grades yet")[:12]])
     for name, file in state.config.labels.files.items():

@@ -1,0 +1,65 @@
+"""``quati-pool judge --adaptive``: grades an adaptive pool while it is chosen."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import nullcontext, suppress
+from pathlib import Path
+
+from quati_pool.commands.build import prepare_pool
+from quati_pool.commands.judge.adaptive_queue import AdaptiveQueue
+from quati_pool.commands.judge.chosen_judge import DEFAULT, JudgeOptions, chosen_judge
+from quati_pool.commands.judge.judge import JudgeReport
+from quati_pool.commands.judge.judging_run import JudgingRun
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.project.events import Listener
+
+
+def judge_adaptively(
+    config_path: Path,
+    name: str | None,
+    listener: Listener,
+    options: JudgeOptions = DEFAULT,
+    stop: threading.Event | None = None,
+) -> JudgeReport:
+    """Asks the judge that steers the pool about one pair after another, as its grades choose them, and writes the pool.
+
+    What was graded is stored as it arrives, and the pool follows from it: after a kill the same command goes on where
+    the sequence was. The rest is as in ``judge``. Raises ConfigError if another labeler, or none, steers the pool.
+    """
+    started = time.monotonic()
+    config = load_config(config_path)
+    with chosen_judge(config, _steering(config, name), options) as chosen, chosen.alone(listener.say):
+        reread = chosen.read_again(listener)
+        builder = prepare_pool(config, listener)
+        assert builder is not None, "a whole build leaves no run out"
+        pending = AdaptiveQueue(chosen, builder.choose())
+        run = JudgingRun(pending, options, listener, stop or threading.Event())
+        if chosen.judge.model is None:
+            run.grade(chosen.judge)
+        else:
+            run.ask(chosen.judge.model)
+        with suppress(QuatiPoolError) if run.error else nullcontext():
+            pending.close()
+        example = chosen.failed_answer(pending.coverage.failed)
+        builder.finish(builder.choose())
+    ended = run.ended if run.ended == "interrupted" or pending.left else None
+    seconds = time.monotonic() - started
+    return JudgeReport(
+        chosen.name, config, chosen.version, pending, run.calls, seconds, ended, run.error, example, run.money, reread
+    )
+
+
+def _steering(config: PoolConfig, name: str | None) -> str:
+    """The judge that steers the pool, which ``name`` must be if given."""
+    settings = config.pool
+    if settings.steered_by is None:
+        raise ConfigError(
+            f"{config.path}: pool: is no adaptive pool; add a method and who steers it, such as  "
+            "pool: {method: mm-ns, steered_by: lexical, budget: 2000}"
+        )
+    if name is not None and name != settings.steered_by:
+        raise ConfigError(f"{config.path}: pool: is steered by {settings.steered_by}, not by {name}")
+    return settings.steered_by
