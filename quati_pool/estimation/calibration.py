@@ -27,12 +27,12 @@ class Calibration:
     """
 
     def __init__(self, frame: PairFrame, fold: Int, cutoff: int, *, use_judge: bool = True) -> None:
-        self._fold = fold
+        self._frame, self._fold = frame, fold
         popularity = np.log1p(np.bincount(frame.pair[frame.rank <= cutoff], minlength=len(frame)))
-        features = (popularity - popularity.mean())[:, None]
+        columns = [popularity - popularity.mean()]
         if use_judge:
-            features = np.hstack([features, grade_indicators(frame.judge)])
-        self._regression = PairRegression(frame.query, frame.queries, features)
+            columns += [(frame.judge == grade).astype(np.float64) for grade in np.unique(frame.judge)]
+        self._features = np.column_stack(columns)
 
     def predict(self, labelled: Int, reached: Values) -> Values:
         """The probability of each pair to reach each grade, shape (pairs, grades), falling with the grade.
@@ -40,52 +40,46 @@ class Calibration:
         ``labelled``, shape (n,), are the labelled pairs; ``reached``, shape (n, grades), is 1 where people gave a pair
         at least the grade, in ascending order.
         """
-        predicted = np.empty((len(self._fold), reached.shape[1]))
+        predicted = np.empty((len(self._frame), reached.shape[1]))
         fold = self._fold[labelled]
         for number in range(FOLDS):
             training = fold != number
             wanted = np.flatnonzero(self._fold == number)
-            predicted[wanted] = self._regression.predict(wanted, labelled[training], reached[training])
+            predicted[wanted] = self._predicted(wanted, labelled[training], reached[training])
         return as_probabilities(predicted)
 
-
-class PairRegression:
-    """Ridge regression on ``features`` of pairs, shape (pairs, features), with shrunk effects of their queries, which
-    ``query``, shape (pairs,), numbers from 0 to ``queries`` − 1."""
-
-    def __init__(self, query: Int, queries: int, features: Values) -> None:
-        self._query, self._queries, self._features = query, queries, features
-
-    def predict(self, wanted: Int, labelled: Int, targets: Values) -> Values:
-        """The targets of the ``wanted`` pairs, shape (wanted, targets), from those of the ``labelled`` ones, shape
-        (labelled, targets); 0 without any."""
+    def _predicted(self, wanted: Int, labelled: Int, reached: Values) -> Values:
         if not len(labelled):
-            return np.zeros((len(wanted), targets.shape[1]))
-        features, mean = self._features[labelled], targets.mean(axis=0)
+            return np.zeros((len(wanted), reached.shape[1]))
+        features, mean = self._features[labelled], reached.mean(axis=0)
         penalty = _RIDGE * np.eye(features.shape[1])
-        slopes = np.linalg.solve(features.T @ features + penalty, features.T @ (targets - mean))
-        effects = self._query_effects(labelled, targets - mean - features @ slopes)
-        found: Values = mean + self._features[wanted] @ slopes + effects[self._query[wanted]]
+        slopes = np.linalg.solve(features.T @ features + penalty, features.T @ (reached - mean))
+        residuals = reached - mean - features @ slopes
+        effects = query_effects(self._frame.query[labelled], self._frame.queries, residuals, np.ones_like(residuals))
+        found: Values = mean + self._features[wanted] @ slopes + effects[self._frame.query[wanted]]
         return found
 
-    def _query_effects(self, labelled: Int, residuals: Values) -> Values:
-        """The shrunk mean residual of each query, shape (queries, targets), by the method of moments."""
-        query, queries = self._query[labelled], self._queries
-        count = np.bincount(query, minlength=queries)[:, None]
-        total = np.column_stack([np.bincount(query, column, minlength=queries) for column in residuals.T])
-        known = int((count > 0).sum())
-        explained = (total**2 / np.maximum(count, 1)).sum(axis=0)
-        within = ((residuals**2).sum(axis=0) - explained) / max(len(labelled) - known, 1)
-        between = np.maximum((explained - within * known) / len(labelled), 0.0)
-        spread = within + between * count
-        effects: Values = between * total / np.where(spread > 0, spread, 1.0)
-        return effects
 
+def query_effects(query: Int, queries: int, residuals: Values, weights: Values) -> Values:
+    """The effect e of each query, shape (queries, n), of residuals that are e · weight and noise, by the method of
+    moments; shrunk the more, the less the queries differ.
 
-def grade_indicators(grades: Int) -> Values:
-    """Whether each of ``grades``, shape (pairs,), is each grade that occurs, as 0 and 1: shape (pairs, grades)."""
-    indicators: Values = (grades[:, None] == np.unique(grades)).astype(np.float64)
-    return indicators
+    ``query``, shape (pairs,), numbers the query of each pair from 0 to ``queries`` − 1; ``residuals`` and ``weights``
+    have the shape (pairs, n).
+    """
+
+    def totals(values: Values) -> Values:
+        return np.column_stack([np.bincount(query, column, minlength=queries) for column in values.T])
+
+    information, total = totals(weights**2), totals(residuals * weights)
+    known = int((np.bincount(query, minlength=queries) > 0).sum())
+    explained = np.divide(total**2, information, out=np.zeros_like(total), where=information > 0).sum(axis=0)
+    within = ((residuals**2).sum(axis=0) - explained) / max(len(query) - known, 1)
+    informative = np.maximum(information.sum(axis=0), np.finfo(np.float64).tiny)
+    between = np.maximum((explained - within * known) / informative, 0.0)
+    spread = within + between * information
+    effects: Values = between * total / np.where(spread > 0, spread, 1.0)
+    return effects
 
 
 def as_probabilities(predicted: Values) -> Values:

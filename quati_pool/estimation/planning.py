@@ -59,6 +59,21 @@ class PlannedDesign:
     minimum: Minimum | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class TriedDesign:
+    """What ``count`` queries drawn whole, or pairs, gave when tried out.
+
+    ``labels``: how many pairs people grade then, in how many ``queries``. ``figure``: the half-width, or the smallest
+    difference found. ``least``: the smallest count from which the ideal of nDCG is known well enough.
+    """
+
+    count: int
+    labels: int
+    queries: int
+    figure: float
+    least: float
+
+
 class Planner:
     """Plans designs for ``measure`` of the systems of ``frame``.
 
@@ -84,18 +99,33 @@ class Planner:
 
     def queries(self) -> PlannedDesign:
         """The queries to draw whole; there must be at least 8."""
-        judge = self._goal.columns(self._estimator.under(self._frame.judge_or_mean.astype(np.float64)))
-        trial = _QueryTrial(self._values, judge, len(self._frame), self._seed)
-        return _planned(trial, self._goal, self._fixed)
+        return _planned(self._query_trial, self._goal, self._fixed)
 
     def pairs(self, most_ideal_error: float) -> PlannedDesign:
         """The pairs to draw for the measure, so many that the expected ``ideal_error`` is at most
         ``most_ideal_error``."""
+        return _planned(self._pair_trial(most_ideal_error), self._goal, self._fixed)
+
+    def given_queries(self, count: int) -> TriedDesign | None:
+        """What ``count`` queries drawn whole give, whether that reaches the goal or not; more than all are all, and
+        None is returned for fewer than 8."""
+        return _tried(self._query_trial, self._goal, self._fixed, count)
+
+    def given_pairs(self, count: int, most_ideal_error: float) -> TriedDesign | None:
+        """What ``count`` pairs drawn for the measure give, whether that reaches the goal or not; more than all are all,
+        and None is returned for fewer than ``LEAST_PAIRS``, or all if these are fewer."""
+        return _tried(self._pair_trial(most_ideal_error), self._goal, self._fixed, count)
+
+    @property
+    def _query_trial(self) -> _QueryTrial:
+        judge = self._goal.columns(self._estimator.under(self._frame.judge_or_mean.astype(np.float64)))
+        return _QueryTrial(self._values, judge, len(self._frame), self._seed)
+
+    def _pair_trial(self, most_ideal_error: float) -> _PairTrial:
         degrees = self._frame.queries - 1.0 if self._like_these else np.inf
-        trial = _PairTrial(
+        return _PairTrial(
             self._frame, self._measure, self._estimator, self._truths, self._goal, most_ideal_error, degrees, self._seed
         )
-        return _planned(trial, self._goal, self._fixed)
 
     @property
     def _fixed(self) -> float:
@@ -307,6 +337,21 @@ def _planned(trial: _Trial, goal: Goal, fixed: float) -> PlannedDesign:
         queries=round(found.queries),
         figure=figure,
         minimum=minimum,
+    )
+
+
+def _tried(trial: _Trial, goal: Goal, fixed: float, size: int) -> TriedDesign | None:
+    """What ``size`` gives; ``fixed`` is the standard error that no size lessens."""
+    size = min(size, trial.most)
+    if size < trial.least:
+        return None
+    outcome = trial.census() if size == trial.most else trial.outcome(size)
+    return TriedDesign(
+        count=size,
+        labels=round(outcome.labels),
+        queries=round(outcome.queries),
+        figure=_figure(trial, goal, size, np.hypot(outcome.drawing, fixed)),
+        least=outcome.least,
     )
 
 
