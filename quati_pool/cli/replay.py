@@ -1,16 +1,16 @@
-"""``quati-pool replay``, with ``estimate``."""
+"""``quati-pool replay``, with ``estimate`` and ``pools``."""
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from quati_pool.cli.console import show
 from quati_pool.cli.estimate import DeltaOption, TargetName
-from quati_pool.cli.label_options import declared, label_files, named_file, names_file
+from quati_pool.cli.label_options import declared
 from quati_pool.cli.options import (
     AlphaOption,
     ColumnOption,
@@ -20,24 +20,28 @@ from quati_pool.cli.options import (
     FullOption,
     GradeOption,
     OutputOption,
+    PairsBy,
     PoolOption,
     RunsOption,
     ScaleOption,
     SeedOption,
 )
 from quati_pool.cli.progress import ConsoleListener
-
-if TYPE_CHECKING:
-    from quati_pool.labels.gathered import LabelFiles
-    from quati_pool.project.config import PoolConfig
+from quati_pool.cli.replay_pools import pools
+from quati_pool.cli.replay_sources import people_and_judges
 
 _LABELER = "[NAME=]FILE|NAME"
 
 PeopleOption = Annotated[
     str, typer.Option("--people", metavar=_LABELER, help="Who graded all pairs: a file, or a labeler of the workspace.")
 ]
-JudgeOption = Annotated[
-    str, typer.Option("--judge", metavar=_LABELER, help="The judge: a file, or a labeler of the workspace.")
+JudgesOption = Annotated[
+    list[str],
+    typer.Option(
+        "--judge",
+        metavar=_LABELER,
+        help="The judge: a file, or a labeler of the workspace. Named again: whom it may disagree with (--by).",
+    ),
 ]
 MeasureOption = Annotated[
     str | None, typer.Option("--measure", help="The ir_measures name of what is estimated; nDCG@10 by default.")
@@ -52,6 +56,24 @@ DrawnPairsOption = Annotated[
         min=1,
         metavar="M",
         help="How many pairs are expected to be drawn; as many as the drawn queries have on average by default.",
+    ),
+]
+DrawnByOption = Annotated[
+    list[PairsBy] | None,
+    typer.Option(
+        "--by",
+        help="Draw pairs also by what they weigh times the judge's uncertainty, or times the disagreement of judges "
+        "(repeatable).",
+    ),
+]
+PilotOption = Annotated[
+    int,
+    typer.Option(
+        "--pilot",
+        min=0,
+        metavar="N",
+        help="With --by uncertainty: people's grades of N other random pairs say how large it is; "
+        "without them it is assumed.",
     ),
 ]
 ReplayDrawsOption = Annotated[int, typer.Option("--draws", min=1, help="How many samples are drawn by each method.")]
@@ -89,8 +111,12 @@ def register(app: typer.Typer) -> None:
     group.command(
         "estimate",
         epilog='Example: quati-pool replay estimate --run "runs/*" --people nist=nist.qrels --judge llm=llm.qrels '
-        "--baseline bm25",
+        "--baseline bm25 --by uncertainty --pilot 300",
     )(estimate)
+    group.command(
+        "pools",
+        epilog='Example: quati-pool replay pools --run "runs/*" --people nist=nist.qrels --judge llm=llm.qrels',
+    )(pools)
     app.add_typer(group, name="replay")
 
 
@@ -101,11 +127,13 @@ def _replay() -> None:
 def estimate(
     context: typer.Context,
     people: PeopleOption,
-    judge: JudgeOption,
+    judge: JudgesOption,
     run: RunsOption = None,
     measure: MeasureOption = None,
     queries: DrawnQueriesOption = 15,
     pairs: DrawnPairsOption = None,
+    by: DrawnByOption = None,
+    pilot: PilotOption = 0,
     draws: ReplayDrawsOption = 1000,
     target: ReplayTargetsOption = None,
     system: SystemsOption = None,
@@ -125,10 +153,10 @@ def estimate(
 ) -> None:
     """Try out designs and estimates where people graded all pairs, so that the truth is known.
 
-    Draws many samples (whole queries; pairs with probabilities for the measure; pairs with equal ones), estimates from
-    each as estimate would, and reports in how many draws it would refuse, how often the intervals contain the truth,
-    how wide they are, how many pairs of systems they decide, and how often wrongly. Tables (.md, .tex, .csv, .json) and
-    a figure go to reports/, or to -o DIR.
+    Draws many samples (whole queries; pairs with probabilities for the measure, also --by uncertainty or disagreement;
+    pairs with equal ones), estimates from each as estimate would, and reports in how many draws it would refuse, how
+    often the intervals contain the truth, how wide they are, how many pairs of systems they decide, and how often
+    wrongly. Tables (.md, .tex, .csv, .json) and a figure go to reports/, or to -o DIR.
     """
     from quati_pool.commands.estimates.settings import DEFAULT_MEASURE
     from quati_pool.commands.replay.estimate import ReplaySettings, replay_estimate
@@ -138,11 +166,14 @@ def estimate(
     from quati_pool.reporting.tables.replay import tables
 
     home = declared(context, config)
-    people, judge, files = _sources(people, judge, column, grade, scale, home)
+    people, judges, files = people_and_judges(people, judge, column, grade, scale, home)
     chosen = list(dict.fromkeys(target)) if target else list(TargetName)
     settings = ReplaySettings(
         people=people,
-        judge=judge,
+        judge=judges[0],
+        further_judges=judges[1:],
+        by=[one.value for one in dict.fromkeys(by or ())],
+        pilot=pilot,
         measure=measure or DEFAULT_MEASURE,
         queries=queries,
         pairs=pairs,
@@ -162,18 +193,3 @@ def estimate(
     with ConsoleListener() as listener:
         write(report, output, listener)
     show(report, partial(answer, output=output), tables, as_data, output_format, full)
-
-
-def _sources(
-    people: str, judge: str, columns: list[str] | None, grades: list[str] | None, scale: str | None,
-    home: PoolConfig | None,
-) -> tuple[str, str, LabelFiles]:  # fmt: skip
-    """The names of people and judge, and the files among them."""
-    names, files, persons = [], [], []
-    for option, value in (("--people", people), ("--judge", judge)):
-        filed = names_file(value, option)
-        names.append(named_file(value, option)[0] if filed else value)
-        files += [value] if filed else []
-        persons += names[:1] if filed and option == "--people" else []
-    read = label_files(files, persons, columns, grades, None, scale, home, hint="--people/--judge")
-    return names[0], names[1], read

@@ -19,7 +19,7 @@ Numbers: TypeAlias = Sequence[float] | Sequence[float | None] | npt.NDArray[Any]
 Series: TypeAlias = Mapping[str, tuple[Numbers, Numbers]]
 
 # Colour-blind readers can distinguish these (the Okabe–Ito colours, darkened for a white background); strokes help too.
-_COLORS = ("#234f86", "#b5541f", "#2f7d5b", "#8a4f7d", "#9a7a12", "#4a4d55")
+COLORS = ("#234f86", "#b5541f", "#2f7d5b", "#8a4f7d", "#9a7a12", "#4a4d55")
 _STROKES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 _FEW_POINTS = 25
 
@@ -47,8 +47,8 @@ def lines(series: Series, x_label: str, y_label: str, title: str, *, log: bool =
                 x,
                 y,
                 label=shown[i],
-                color=_COLORS[i % len(_COLORS)],
-                linestyle=_STROKES[i // len(_COLORS) % len(_STROKES)],
+                color=COLORS[i % len(COLORS)],
+                linestyle=_STROKES[i // len(COLORS) % len(_STROKES)],
                 linewidth=1.7,
                 marker="o" if len(x) <= _FEW_POINTS else "",
                 markersize=3.5,
