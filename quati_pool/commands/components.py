@@ -56,7 +56,7 @@ _EXAMPLES = {
     "retriever": "systems:\n  my-{name}:\n    {{retriever: {name}{parameters}}}",
     "reranker": "systems:\n  bm25-{name}:\n    first: bm25\n    rerank: {{with: {name}{parameters}, depth: 100}}",
     "fusion": "systems:\n  all-{name}:\n    {{fuse: [bm25, lsa], method: {name}{parameters}}}",
-    "pool method": "pool:\n  {{method: {name}, steered_by: my-judge, budget: 2000{parameters}}}",
+    "pool method": "pool:\n  {{method: {name}{parameters}}}",
     "judge": "judges:\n  my-{name}:\n    {{judge: {name}{parameters}}}",
 }
 

@@ -162,6 +162,7 @@ def test_one_component_has_an_example_that_pool_yaml_takes(cli: Cli, here: Path)
         head = "name: x\ncorpus: {path: corpus.jsonl}\nqueries: {path: queries.tsv}\n"
         systems = "systems:\n  bm25: {retriever: bm25}\n  lsa: {retriever: lsa}\n"
         kind, _, body = item["example"].partition("\n")
+        systems += "judges:\n  lexical: {judge: lexical}\n" if kind == "pool:" else ""
         example = f"{systems}{body}\n" if kind == "systems:" else f"{systems}{kind}\n{body}\n"
         (here / "pool.yaml").write_text(head + example, encoding="utf-8")
         from quati_pool.project.config import load_config

@@ -56,6 +56,8 @@ class PoolMethod(ABC):
     """Incremented by hand when the same grades start to give another sequence."""
 
     summary: ClassVar[str] = ""
+    example: ClassVar[str] = "steered_by: lexical, budget: 2000"
+    """Settings as ``pool:`` in a pool.yaml could have them."""
     Parameters: ClassVar[type[Model]] = NoParameters
     learns: ClassVar[bool] = True
     """Whether grades change what is proposed."""

@@ -13,6 +13,7 @@ class Depth(InOrder):
 
     id = "pool_method/depth"
     summary = "the first documents of all runs, rank by rank"
+    example = "budget: 2000"
     moves = False
 
     def order(self) -> tuple[npt.NDArray[np.int64], Values]:
