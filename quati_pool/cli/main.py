@@ -30,6 +30,7 @@ from quati_pool.cli import (
     import_labels,
     judge,
     labels,
+    plan_labels,
     prepare,
     prompts,
     questions,
@@ -86,8 +87,8 @@ def _options(
 
 for group in (
     workspaces, prepare, build, submissions, judge, batch, labels, assessors, assign, annotate, import_labels,
-    questions, agree, evaluate, audit, estimate, replay, report, export, bench, prompts, validate, retrievers, status,
-    doctor,
+    questions, agree, evaluate, audit, estimate, plan_labels, replay, report, export, bench, prompts, validate,
+    retrievers, status, doctor,
 ):  # fmt: skip
     group.register(app)
 

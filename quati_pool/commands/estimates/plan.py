@@ -30,7 +30,7 @@ from quati_pool.estimation.estimated import compared
 from quati_pool.estimation.pair_frame import NO_GRADE, PairFrame, judge_or_mean
 from quati_pool.estimation.pair_measures import PairMeasure, served_by_pairs
 from quati_pool.estimation.pair_refusals import PLANNED_IDEAL
-from quati_pool.estimation.planning import PlannedDesign, Planner, queries_by_residuals
+from quati_pool.estimation.planning import PlannedDesign, Planner, TriedDesign, queries_by_residuals
 from quati_pool.estimation.planning_goals import Detection, Goal, HalfWidth
 from quati_pool.estimation.results import Target
 from quati_pool.estimation.synthetic_grades import grades_by_correlation, grades_from_labels
@@ -140,20 +140,10 @@ def plan_estimate(
     """
     settings.check()
     files, of = files or LabelFiles(), settings.estimate
-    people_in_file = of.people in files.files
-    config = None
-    if not (of.judge in files.files and runs and (of.people is None or people_in_file)):
-        config = workspace(config_path, of.people, of.judge, files, runs, people_required=False)
-    of_files = config is None or people_in_file
-    with one_state(None if of_files else config, database) as (store, _):
-        known = _known(LabelInputs(config, files, pool, store, of_files), of)
-    run_set = chosen_runs(config, runs)
-    if not (known.pairs.judge != NO_GRADE).any():
-        raise QuatiPoolError("the judge has graded none of these pairs; run: quati-pool judge")
-    (listener or Listener()).progress("plan", 0, 0)
-    planning = _Planning(known, run_set, settings, seed_of(of, config))
+    planning = planned_from(config_path, settings, files, runs, pool=pool, database=database, listener=listener)
+    known, run_set = planning.known, planning.run_set
     plans: list[LabelPlan] = []
-    for measure in measures_of(of, config):
+    for measure in planning.measures:
         served = served_by_pairs(measure)
         if served is not None:
             plans += planning.by_trial(served)
@@ -179,14 +169,40 @@ def plan_estimate(
         correlation=None if planning.from_labels else planning.correlation,
         correlation_from="assumed" if settings.correlation is None else "given",
         plans=tuple(plans),
-        effort=_effort(settings, known.seconds),
+        effort=effort_of(settings, known.seconds),
         seed=planning.seed,
         warnings=(*warnings_of(known.gathered), *run_set.warnings, *planning.warnings),
     )
 
 
+def planned_from(
+    config_path: Path,
+    settings: PlanSettings,
+    files: LabelFiles,
+    runs: Sequence[str] = (),
+    *,
+    pool: Path | None = None,
+    database: str | None = None,
+    listener: Listener | None = None,
+) -> Planning:
+    """What plans are made from, as for ``plan_estimate``. Raises QuatiPoolError if the judge has graded nothing."""
+    of = settings.estimate
+    people_in_file = of.people in files.files
+    config = None
+    if not (of.judge in files.files and runs and (of.people is None or people_in_file)):
+        config = workspace(config_path, of.people, of.judge, files, runs, people_required=False)
+    of_files = config is None or people_in_file
+    with one_state(None if of_files else config, database) as (store, _):
+        known = _known(LabelInputs(config, files, pool, store, of_files), of)
+    run_set = chosen_runs(config, runs)
+    if not (known.pairs.judge != NO_GRADE).any():
+        raise QuatiPoolError("the judge has graded none of these pairs; run: quati-pool judge")
+    (listener or Listener()).progress("plan", 0, 0)
+    return Planning(known, run_set, settings, measures_of(of, config), seed_of(of, config))
+
+
 @dataclass(frozen=True, eq=False)
-class _Known:
+class Known:
     """What is known before planning. ``people`` says in words whose grades there are, None without any; ``seconds`` are
     the times of their labels."""
 
@@ -197,22 +213,22 @@ class _Known:
     seconds: Sequence[float] = ()
 
 
-def _known(inputs: LabelInputs, settings: EstimateSettings) -> _Known:
+def _known(inputs: LabelInputs, settings: EstimateSettings) -> Known:
     gathered, judge = judged(inputs, settings)
     if inputs.of_files:
         source = None if settings.people is None else named_source(gathered, settings.people)
         grades = PeoplesGrades((), grades_by_pair(source.qrels) if source else {})
-        return _Known(gathered, graded_pairs(grades, judge.qrels), source.name if source else None, judge)
+        return Known(gathered, graded_pairs(grades, judge.qrels), source.name if source else None, judge)
     grading = inputs.grading(settings)
     if settings.people is None and not grading.people():
         pairs = [(one.query_id, one.doc_id) for chunk in grading.pairs() for one in chunk]
-        return _Known(gathered, graded_pairs(PeoplesGrades(pairs, {}), judge.qrels), None, judge)
+        return Known(gathered, graded_pairs(PeoplesGrades(pairs, {}), judge.qrels), None, judge)
     people = read_people(grading, chosen_people(grading, settings))
     words = settings.people or people_in_words(people.names)
-    return _Known(gathered, graded_pairs(people, judge.qrels), words, judge, tuple(_seconds(grading)))
+    return Known(gathered, graded_pairs(people, judge.qrels), words, judge, tuple(seconds_of_labels(grading)))
 
 
-def _seconds(grading: Grading) -> Iterator[float]:
+def seconds_of_labels(grading: Grading) -> Iterator[float]:
     """The active seconds of the latest labels of each person, as the app counts them."""
     from quati_pool.commands.annotate.grading.pace import RECENT
     from quati_pool.store.assessor_queries import last_labels
@@ -224,7 +240,8 @@ def _seconds(grading: Grading) -> Iterator[float]:
                 yield float(spent)
 
 
-def _effort(settings: PlanSettings, seen: Sequence[float]) -> Effort:
+def effort_of(settings: PlanSettings, seen: Sequence[float]) -> Effort:
+    """By the options, or else the times of labels that were ``seen``, in seconds."""
     seconds: tuple[float, Source] = (SECONDS_PER_LABEL, "assumed")
     if settings.seconds_per_label is not None:
         seconds = (settings.seconds_per_label, "given")
@@ -240,11 +257,14 @@ def _effort(settings: PlanSettings, seen: Sequence[float]) -> Effort:
     )
 
 
-class _Planning:
-    """Plans for measures of runs."""
+class Planning:
+    """Plans for ``measures`` of the runs of ``run_set``."""
 
-    def __init__(self, known: _Known, run_set: RunSet, settings: PlanSettings, seed: int) -> None:
-        self._known, self._settings, self.seed = known, settings, seed
+    def __init__(
+        self, known: Known, run_set: RunSet, settings: PlanSettings, measures: tuple[str, ...], seed: int
+    ) -> None:
+        self.known, self.run_set, self.measures, self.seed = known, run_set, measures, seed
+        self._settings = settings
         pairs = known.pairs
         qrels = pairs.qrels(judge_or_mean(pairs.query, len(pairs.query_ids), pairs.judge))
         self._joined = JudgedRuns(run_set.answering(qrels), qrels)
@@ -270,13 +290,29 @@ class _Planning:
 
     def by_trial(self, measure: PairMeasure) -> Iterator[LabelPlan]:
         """The plans for each target, tried out on grades that people might give."""
-        frame = pair_frame(self._joined, self._known.pairs.judge, measure.cutoff)
+        for target, planner, few in self._planners(measure):
+            yield self._plan(measure.name, target, None if few else planner.queries(), planner.pairs(self._ideal_error))
+
+    def given(
+        self, measure: PairMeasure, queries: int, pairs: int
+    ) -> Iterator[tuple[Target, TriedDesign | None, TriedDesign | None]]:
+        """What that many ``queries`` drawn whole, and that many ``pairs`` drawn for the measure, give for each target;
+        None for fewer than are planned."""
+        for target, planner, few in self._planners(measure):
+            whole = None if few else planner.given_queries(queries)
+            yield target, whole, planner.given_pairs(pairs, self._ideal_error)
+
+    def _planners(self, measure: PairMeasure) -> Iterator[tuple[Target, Planner, bool]]:
+        """One for each target, and whether there are too few queries to draw whole ones."""
+        frame = pair_frame(self._joined, self.known.pairs.judge, measure.cutoff)
         truths = [self._truth(frame, number) for number in range(_TRUTHS)]
-        ideal_error = PLANNED_IDEAL if self.from_labels else _UNLABELLED * PLANNED_IDEAL
         for target in self._settings.estimate.targets:
-            planner = Planner(frame, measure, grades_of(self._known.gathered), truths, self._goal, target, self.seed)
-            queries = planner.queries() if frame.queries >= FEWEST_QUERIES else None
-            yield self._plan(measure.name, target, queries, planner.pairs(ideal_error))
+            planner = Planner(frame, measure, grades_of(self.known.gathered), truths, self._goal, target, self.seed)
+            yield target, planner, frame.queries < FEWEST_QUERIES
+
+    @property
+    def _ideal_error(self) -> float:
+        return PLANNED_IDEAL if self.from_labels else _UNLABELLED * PLANNED_IDEAL
 
     def by_residuals(self, report: EstimateReport) -> Iterator[LabelPlan]:
         """The plans for each target, from estimates for these queries and for each target."""
@@ -287,7 +323,7 @@ class _Planning:
     def _truth(self, frame: PairFrame, number: int) -> Int:
         generator = np.random.default_rng([self.seed, number])
         if self.from_labels:
-            return grades_from_labels(frame, self._known.pairs.people, generator)
+            return grades_from_labels(frame, self.known.pairs.people, generator)
         return grades_by_correlation(frame, self.correlation, generator)
 
     def _plan(
