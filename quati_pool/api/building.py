@@ -11,6 +11,7 @@ from quati_pool.api.arguments import RunLike, path_or_none, several, source
 from quati_pool.api.progress import listener
 from quati_pool.api.results import Build, Judging, JudgingPlan, Plan
 from quati_pool.api.workspace import Workspace
+from quati_pool.errors import ConfigError
 
 if TYPE_CHECKING:
     from quati_pool.processes.base import Engine
@@ -95,7 +96,7 @@ class Building(Workspace):
         self, name: str | None = None, *, dry_run: Literal[False] = False, budget: float | None = None,
         limit: int | None = None, reask: int = 2, concurrency: int | None = None, rpm: int | None = None,
         tpm: int | None = None, reread: bool = False, max_passage_tokens: int | None = None,
-        pool: str | Path | None = None,
+        pool: str | Path | None = None, adaptive: bool = False,
     ) -> Judging: ...  # fmt: skip
     def judge(
         self,
@@ -111,6 +112,7 @@ class Building(Workspace):
         reread: bool = False,
         max_passage_tokens: int | None = None,
         pool: str | Path | None = None,
+        adaptive: bool = False,
     ) -> Judging | JudgingPlan:
         """Grades the pool's pairs that a judge has not graded yet.
 
@@ -129,13 +131,15 @@ class Building(Workspace):
             reread: Whether only to read the stored answers by the current rules, and ask nothing.
             max_passage_tokens: Cut longer passages; each label records that its passage was cut.
             pool: Another pool than the workspace's.
+            adaptive: Whether to grade the adaptive pool that the judge steers (``pool:`` in pool.yaml) while its grades
+                choose the next pairs, and write it.
 
         Returns:
             The judge's coverage of the pool, and what this run did.
 
         Raises:
-            QuatiPoolError: If there is no such judge, or the run could not be finished: an error, a budget that is
-                spent, pairs that wait in a batch. Grades so far are kept.
+            QuatiPoolError: If there is no such judge or option, or the run could not be finished: an error, a budget
+                that is spent, pairs that wait in a batch. Grades so far are kept.
             KeyboardInterrupt: After Ctrl-C, or when the kernel is interrupted, once the calls in flight are finished
                 and stored; a second one drops them.
 
@@ -143,17 +147,20 @@ class Building(Workspace):
             >>> c.judge("lexical").left
             0
         """
+        from quati_pool.commands.judge.adaptive import judge_adaptively
         from quati_pool.commands.judge.chosen_judge import JudgeOptions
         from quati_pool.commands.judge.judge import judge
         from quati_pool.commands.judge.plan import plan
 
+        if adaptive and (dry_run or reread or pool is not None):
+            raise ConfigError("adaptive chooses the pairs as it asks; leave dry_run, reread and pool out")
         options = JudgeOptions(
             limit, budget, reask, concurrency, rpm, tpm, max_passage_tokens, path_or_none(pool), reread
         )  # fmt: skip
         with listener(self.progress) as shown:
             if dry_run:
                 return JudgingPlan(plan(self.path, name, shown, options))
-            report = judge(self.path, name, shown, options)
+            report = (judge_adaptively if adaptive else judge)(self.path, name, shown, options)
         if report.fault is not None:
             raise report.fault
         return Judging(report)

@@ -64,10 +64,9 @@ class AdaptivePoolChoice:
         self._corpora = corpora
         self._queries = {query.query_id: query for query in queries.queries}
         self._depths = {tag: config.pool_depth(tag) for tag in config.systems}
-        former = _former_pool(Workspace(config.folder).pool)
-        self._labelled = self._read(lambda store: labelled_pairs(store, config.name)) or set()
-        stays = [pair for pair in former if pair in self._labelled and pair[0] in self._queries]
-        self._fixed = {pair: _Entry(former[pair], KEPT) for pair in stays}
+        self._labelled = _labelled(config)
+        stays = labelled_so_far(config, self._labelled)
+        self._fixed = {pair: _Entry(number, KEPT) for pair, number in stays.items() if pair[0] in self._queries}
         self._fixed.update((pair, _Entry(1, EXTRA)) for pair in extra)
         self._runs, _ = with_pairs(runs, list(self._fixed))
         self.frame: Candidates = candidates(self._runs, self._depths)
@@ -104,9 +103,13 @@ class AdaptivePoolChoice:
 
     def pairs(self, numbers: Int) -> list[Pair]:
         """Candidates with their texts, in their order; a passage that no corpus has has none."""
+        return self._with_texts(self.keys(numbers))
+
+    def keys(self, numbers: Int) -> list[PairKey]:
+        """The ids of candidates, in their order."""
         query_ids = self.frame.queries.decode(self.frame.query[numbers]).to_pylist()
         doc_ids = self.frame.docs.decode(self.frame.doc[numbers]).to_pylist()
-        return self._with_texts(list(zip(query_ids, doc_ids, strict=True)))
+        return list(zip(query_ids, doc_ids, strict=True))
 
     def pairs_outside(self) -> list[Pair]:
         """The pairs in the pool that are no candidates, with their texts."""
@@ -135,7 +138,8 @@ class AdaptivePoolChoice:
         reason = np.concatenate(
             [np.where(drawn, RANDOM, settings.method), np.array([entry.reason for entry in entries], dtype=object)]
         )
-        certain = np.nan if settings.adaptive else 1.0
+        # With a random share, how far a depth pool goes depends on what was drawn.
+        certain = np.nan if settings.adaptive or settings.random_share else 1.0
         inclusion = np.concatenate(
             [np.where(drawn, sequence.inclusion[chosen], certain), np.full(len(entries), np.nan)]
         )
@@ -188,10 +192,10 @@ class AdaptivePoolChoice:
         for start in range(0, len(wanted), _CHUNK):
             part = wanted[start : start + _CHUNK]
             for number, graded in zip(part.tolist(), labeler.graded(self.pairs(part)), strict=True):
-                if _is_final(graded):
+                if is_final(graded):
                     self.graded[number] = graded
         outside = labeler.graded(self.pairs_outside())
-        self.graded_outside = {(one.query_id, one.doc_id): one for one in outside if _is_final(one)}
+        self.graded_outside = {(one.query_id, one.doc_id): one for one in outside if is_final(one)}
 
     def _grades(self) -> Int:
         """The steering labeler's grade of each candidate, UNASKED or UNGRADED where there is none: shape (pairs,). A
@@ -229,8 +233,24 @@ class AdaptivePoolChoice:
         return np.bincount(keys // max(len(self.frame.docs), 1), minlength=len(self.frame.queries))
 
 
-def _is_final(graded: Graded) -> bool:
+def is_final(graded: Graded) -> bool:
+    """Whether a labeler is done with a pair, whether it has a grade or not."""
     return graded.status not in _PENDING and not graded.tied
+
+
+def labelled_so_far(config: PoolConfig, labelled: Collection[PairKey] | None = None) -> dict[PairKey, int]:
+    """The labelled pairs of the pool on disk with the round of each; ``labelled`` are those of the collection if they
+    are known. Raises QuatiPoolError if the pool or the labels cannot be read."""
+    former = _former_pool(Workspace(config.folder).pool)
+    if not former:
+        return {}
+    labelled = _labelled(config) if labelled is None else labelled
+    return {pair: number for pair, number in former.items() if pair in labelled}
+
+
+def _labelled(config: PoolConfig) -> set[PairKey]:
+    found = read_only(config.labels.url, config.folder, lambda store: labelled_pairs(store, config.name))
+    return found or set()
 
 
 def _former_pool(path: Path) -> dict[PairKey, int]:

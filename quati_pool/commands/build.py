@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quati_pool.errors import MissingExtraError
-from quati_pool.files.artifacts import Counts, Key, digest, file_digest
+from quati_pool.files.artifacts import Counts, Key, digest, file_digest, read_meta
 from quati_pool.files.pools import PoolPair, has_text, write_pool
 from quati_pool.files.qrels import read_judgements
 from quati_pool.pooling.candidates import Candidates
@@ -151,6 +151,7 @@ class PoolBuilder:
         if self.config.pool.chooses:
             return self.finish(self.choose())
         pool = depth_pool(self.runs, {tag: self.config.pool_depth(tag) for tag in self.config.systems}, self.extra)
+        self._say_what_leaves(pool)
         self._open_texts(pool)
         return self._finished(pool, self.keys.pool(self.extra), None)
 
@@ -177,6 +178,21 @@ class PoolBuilder:
             return None
         pool = chosen.pool()
         return self._finished(pool, self.keys.pool(self.extra, chosen.digest(pool)), chosen)
+
+    def _say_what_leaves(self, pool: Pool) -> None:
+        """Says how many labelled pairs of an adaptive pool are not in the depth pool that replaces it."""
+        former = read_meta(self.builder.workspace.pool)
+        if former is None or "choice" not in former["key"]:
+            return
+        from quati_pool.commands.adaptive_pool import labelled_so_far
+
+        pairs = zip(pool.queries.decode(pool.query).to_pylist(), pool.docs.decode(pool.doc).to_pylist(), strict=True)
+        left = labelled_so_far(self.config).keys() - set(pairs)
+        if left:
+            self.builder.listener.say(
+                f"pool: {counted(len(left), 'labelled pair is', 'labelled pairs are')} in it no longer, as a depth "
+                "pool holds what its depth says; the labels stay, and count again where the pair is pooled"
+            )
 
     def _open_texts(self, pool: Pool | Candidates) -> None:
         """Adds the corpus of ``texts:`` where it is needed."""

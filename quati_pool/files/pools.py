@@ -19,7 +19,7 @@ from quati_pool.files.tables import Field, checker, json_object, read_table, ref
 class PoolPair(TypedDict):
     """A pair to judge. ``runs`` maps each system that returned the passage to its rank; ``round`` counts from 1;
     ``reason`` is ``depth``, ``extra``, the name of an adaptive method, ``random`` or ``kept``; ``inclusion`` is the
-    probability with which the pair was included in the pool, None where grades chose it."""
+    probability with which the pair was included in the pool, None where grades or the draw of others chose it."""
 
     query_id: str
     doc_id: str

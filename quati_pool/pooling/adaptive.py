@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from quati_pool.errors import ConfigError
 from quati_pool.pooling.candidates import Candidates
 from quati_pool.pooling.methods.base import PoolMethod, Proposal, QueryPool
 from quati_pool.records import Int
@@ -213,11 +214,24 @@ class AdaptivePool:
     def _next(self, query: int) -> Proposal | None:
         """What the query's method proposes; None once there is nothing left, or no budget for it."""
         proposal = self._methods[query].propose()
-        if proposal is not None and not (self._left > 0 and self._most[query] > 0):
-            pair = int(self.candidates.starts[query]) + proposal.candidate
-            proposal = proposal if self._reserved[pair] else None
+        if proposal is not None:
+            pair = self._proposed(query, proposal)
+            if not (self._left > 0 and self._most[query] > 0) and not self._reserved[pair]:
+                proposal = None
         self._finished[query] = proposal is None
         return proposal
+
+    def _proposed(self, query: int, proposal: Proposal) -> int:
+        """The pair that is proposed. Raises ConfigError, with the method's name, for one that cannot be chosen."""
+        start, end = self.candidates.starts[query : query + 2].tolist()
+        candidate = getattr(proposal, "candidate", -1)
+        if not 0 <= candidate < end - start or self.round[start + candidate]:
+            name = type(self._methods[query]).__name__
+            raise ConfigError(
+                f"the pool method {name} proposes {proposal!r} in a query of {end - start:,} candidates; expected a "
+                "Proposal of one that is not chosen yet"
+            )
+        return int(start + candidate)
 
     def _choose(self, query: int, pair: int, number: int, asked: list[int]) -> None:
         if self._reserved[pair]:

@@ -25,8 +25,8 @@ class Pool:
     pool, 0 for a system that is only in the ledger.
 
     ``round``, ``reason`` and ``inclusion``, shape (pairs,) each, say how each pair entered: in which round, from 1; why
-    (``depth``, ``extra``, an adaptive method's name, ``random`` or ``kept``); and with what probability, NaN where
-    grades chose the pair, so that the probability is unknown.
+    (``depth``, ``extra``, an adaptive method's name, ``random`` or ``kept``); and with what probability, NaN where it
+    is unknown, as grades or the draw of other pairs chose the pair.
     """
 
     queries: Ids
@@ -53,7 +53,7 @@ class Pool:
     @property
     def adaptive(self) -> bool:
         """Whether grades chose some of the pairs, so that it is no depth pool of its systems."""
-        return bool(np.isnan(self.inclusion).any())
+        return not {DEPTH, EXTRA, RANDOM}.issuperset(self.reason.tolist())
 
 
 def depth_pool(runs: Sequence[Run], depths: Mapping[str, int], extra: Sequence[tuple[str, str]] = ()) -> Pool:

@@ -18,9 +18,11 @@ import yaml
 from quati_pool.data_sets.base import About
 from quati_pool.records import State
 from quati_pool.release.output import Output
+from quati_pool.release.pool_records import pool_reasons
 from quati_pool.release.state import Labelled, Release, ReleasedAudit, ReleasedEstimates
 from quati_pool.text.characters import one_line, possible
 from quati_pool.text.markdown import escape_markdown, pipe_table
+from quati_pool.text.pluralize import counted
 
 Cell = str | int
 
@@ -118,7 +120,7 @@ def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> 
         facts.append(f"- Language: {_line(', '.join(about.languages))}")
     if about.url:
         facts.append(f"- Home: {_line(about.url)}")
-    sections += ["\n".join(facts), "## Contents", _contents(parts), *map(_line, notes)]
+    sections += ["\n".join(facts), "## Contents", _contents(parts), *map(_line, notes), _chosen_by_grades(release)]
     if release.labelers:
         sections += ["## Grades", _main(release), _grades(release), _outside(release), _left_out(release)]
         sections += [] if release.estimates is None else _estimates(release.estimates)
@@ -159,6 +161,24 @@ def _contents(parts: Sequence[Part]) -> str:
         for part in parts
     ]
     return _table(columns, rows)
+
+
+def _chosen_by_grades(release: Release) -> str:
+    """What an adaptive pool cannot be used for; empty for any other pool."""
+    reasons = pool_reasons(release)
+    methods = {name: count for name, count in reasons.items() if name not in ("depth", "extra", "random", "kept")}
+    if not methods:
+        return ""
+    chosen = ", ".join(f"{_line(name)}: {count:,}" for name, count in sorted(methods.items()))
+    drawn = reasons["random"]
+    at_random = (
+        f" {counted(drawn, 'pair was', 'pairs were')} drawn at random, with known probabilities." if drawn else ""
+    )
+    return (
+        f"The pool is adaptive: of its {reasons.total():,} pairs earlier grades chose some ({chosen}), with "
+        "probabilities that are not known. They are no random sample of what the systems returned, and a system that "
+        f"did not feed the pool finds fewer of its documents judged than in a depth pool.{at_random}"
+    )
 
 
 def _main(release: Release) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
@@ -26,6 +27,12 @@ def pool_records(release: Release) -> Iterator[PoolRecord]:
         if line and not line.isspace():
             pair = json.loads(line)
             yield PoolRecord(pair["query_id"], pair["doc_id"], pair.get("runs") or {})
+
+
+def pool_reasons(release: Release) -> Counter[str]:
+    """The number of the pool's pairs by the reason for which each is in it; a pool of another tool has none."""
+    lines = (line for _, line in read_lines(release.pool) if line and not line.isspace())
+    return Counter(str(reason) for line in lines if (reason := json.loads(line).get("reason")) is not None)
 
 
 def pooled_passages(release: Release) -> Iterator[tuple[str, str]]:

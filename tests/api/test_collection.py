@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from sklearn.metrics import cohen_kappa_score
 
 import quati_pool as qp
+from quati_pool.reporting.tables.evaluate import tables as evaluation_tables
 from quati_pool.text.display_width import columns
 from tests.cli.conftest import Cli
 
@@ -316,3 +318,26 @@ def test_exports_and_the_report_are_those_of_the_command(changeable: qp.Collecti
     page = changeable.report(draws=DRAWS, output=tmp_path / "report")
     assert page == tmp_path / "report" / "report.html"
     assert "nDCG@10" in page.read_text(encoding="utf-8")
+
+
+def test_an_adaptive_pool_is_judged_as_the_command_does(changeable: qp.Collection) -> None:
+    settings = yaml.safe_load(changeable.path.read_text(encoding="utf-8"))
+    settings["pool"] |= {"method": "mm-ns", "steered_by": "lexical", "budget": 40}
+    (changeable.folder / "labels.db").unlink()
+    (changeable.folder / "pool.jsonl.gz").unlink()
+    changeable.path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    c = qp.open(changeable.folder, progress=False)
+    with pytest.raises(qp.QuatiPoolError, match="adaptive chooses the pairs as it asks"):
+        c.judge(adaptive=True, reread=True)
+    first = c.judge(adaptive=True, limit=7)
+    assert (first.left, first.to_dict()["asked"]) == (33, 7)
+    judging = c.judge("lexical", adaptive=True)
+    assert judging.left == 0
+    assert "mm-ns chose 40 of" in str(judging)
+    pool = c.pool()
+    assert len(pool) == 40 == judging.to_dict()["pool"]["pairs"]
+    assert set(pool["reason"]) == {"mm-ns"}
+    assert pool["inclusion"].isna().all()
+    # Leaving a system out of it says too little, and the tables say so.
+    notes = " ".join(table.note for table in evaluation_tables(c.evaluate("lexical", draws=0).result))
+    assert notes.count("Grades chose the pool") == 2

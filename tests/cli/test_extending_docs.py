@@ -129,3 +129,28 @@ def test_a_judge_without_a_model_is_refused_by_batch(workspace: Path, cli: Cli) 
     assert cli("judge", "--dry-run").status == 0
     # The listing is of what is registered.
     assert "jaccard" not in cli("retrievers").out
+
+
+def test_the_pooling_method_chooses_what_most_runs_rank(workspace: Path, cli: Cli, sketched: None) -> None:
+    [line] = re.findall(r"^    (pool: .*popular.py:Popular.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    config = workspace / "pool.yaml"
+    settings = config.read_text(encoding="utf-8")
+    assert cli("build").status == 0
+    runs: dict[tuple[str, str], int] = {
+        (pair["query_id"], pair["doc_id"]): sum(rank <= 10 for rank in pair["runs"].values()) for pair in pooled()
+    }
+    Path("pool.jsonl.gz").unlink()
+    config.write_text(f"{settings}{line}\n", encoding="utf-8")
+    done = cli("judge", "--adaptive")
+    assert done.status == 0, done.err
+    assert "popular.py:Popular chose 100 of" in done.out
+    chosen = {(pair["query_id"], pair["doc_id"]) for pair in pooled() if pair["reason"] == "popular.py:Popular"}
+    assert len(chosen) == 100 < len(runs)
+    for query_id in {query_id for query_id, _ in runs}:
+        taken = [number for pair, number in runs.items() if pair in chosen and pair[0] == query_id]
+        rest = [number for pair, number in runs.items() if pair not in chosen and pair[0] == query_id]
+        assert min(taken, default=4) >= max(rest, default=0)
+
+
+def pooled() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in gzip.decompress(Path("pool.jsonl.gz").read_bytes()).decode().splitlines()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from quati_pool.commands.estimates.sources import EstimateSettings, chosen_judge
 from quati_pool.commands.evaluate import Settings, evaluate
 from quati_pool.commands.export.qrels import export_qrels
 from quati_pool.commands.labels import labels
+from quati_pool.commands.replay.estimate import complete_sources
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.estimation.hybrid_grades import FEWEST_LABELS
 from quati_pool.labels.gathered import LabelFiles
@@ -277,6 +279,19 @@ def test_estimates_take_it_neither_for_people_nor_for_the_judge(tmp_path: Path) 
         pytest.raises(ConfigError, match="--people hybrid: a hybrid has a judge's grades in it"),
     ):
         chosen_people(Grading(config, store), EstimateSettings(people="hybrid"))
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["hybrid", "theirs"], "--people hybrid: a hybrid has a judge's grades in it; name people"),
+        (["theirs", "hybrid"], "--judge hybrid: a hybrid has people's in it; name its judge"),
+    ],
+)
+def test_replays_take_it_for_neither(tmp_path: Path, names: list[str], said: str) -> None:
+    gathered = gather(load_config(hybrid_of(tmp_path)), names, LabelFiles())
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        complete_sources(gathered, names)
 
 
 # ---- Commands

@@ -8,6 +8,7 @@ import pytest
 
 from quati_pool.errors import InputError
 from quati_pool.evaluation.measures import DEFAULTS as MEASURES
+from quati_pool.pooling.adaptive import Limits
 from quati_pool.project.config import (
     FusionSystem,
     LabelFileConfig,
@@ -16,6 +17,7 @@ from quati_pool.project.config import (
     RetrieverSystem,
     load_config,
 )
+from quati_pool.project.config.pooling import lowest_relevant
 
 # Lines 1 to 3; what a test adds begins with line 4.
 HEAD = "name: mine\ncorpus: {path: c.jsonl}\nqueries: {path: q.tsv}\n"
@@ -339,6 +341,97 @@ FAULTS = {
 def test_a_fault_names_its_line_and_key(tmp_path: Path, fault: str) -> None:
     text, expected = FAULTS[fault]
     assert message(tmp_path, text) == f"pool.yaml:{expected}"
+
+
+_LABELERS = "judges:\n  j: {judge: lexical}\n  h: {people: majority, else: j}\n"
+# Line 10 is that of pool:.
+_POOLS = {
+    "unknown method": (
+        "method: mmns, steered_by: j, budget: 9",
+        ".method: there is no pool method 'mmns'; did you mean 'mm-ns'?",
+    ),
+    "method is a number": (
+        "method: 5",
+        ".method: expected a name; there are: active-sampling, depth, judge-order, max-mean, mm-ns, move-to-front",
+    ),
+    "parameter of a method": (
+        "method: mm-ns, steered_by: j, budget: 9, forgeting: 1",
+        ".forgeting: unknown key; did you mean 'forgetting'?",
+    ),
+    "value of a parameter": (
+        "method: mm-ns, steered_by: j, budget: 9, update: x",
+        ".update: expected 'holders' or 'source', not 'x'",
+    ),
+    "no end": ("method: mm-ns, steered_by: j", ": mm-ns needs an end: add budget: (pairs in all) or per_query:"),
+    "nobody steers": (
+        "method: mm-ns, budget: 9",
+        ": mm-ns learns from grades; name who gives them, such as  steered_by: lexical",
+    ),
+    "an unknown labeler steers": (
+        "method: mm-ns, steered_by: k, budget: 9",
+        ".steered_by: there is no labeler 'k'; there are: h, j",
+    ),
+    "a hybrid steers": (
+        "method: mm-ns, steered_by: h, budget: 9",
+        ".steered_by: h grades by the whole pool, so it cannot choose it; name its people or its judge",
+    ),
+    "a steered depth pool": (
+        "steered_by: j",
+        ".steered_by: depth reads no grades; name another method: or drop it",
+    ),
+    "budget of 0": ("method: mm-ns, steered_by: j, budget: 0", ".budget: expected at least 1, not 0"),
+    "half a budget": ("method: mm-ns, steered_by: j, budget: 1.5", ".budget: expected a whole number, not 1.5"),
+    "nothing but random": (
+        "method: mm-ns, steered_by: j, budget: 9, random_share: 1",
+        ".random_share: expected less than 1, not 1",
+    ),
+    "a grade off the scale": (
+        "method: mm-ns, steered_by: j, budget: 9, relevant: 7",
+        ".relevant: expected a grade above the lowest one (1, 2, 3), not 7",
+    ),
+    "everything is relevant": (
+        "method: mm-ns, steered_by: j, budget: 9, relevant: 0",
+        ".relevant: expected a grade above the lowest one (1, 2, 3), not 0",
+    ),
+    "spread without a budget": (
+        "method: mm-ns, steered_by: j, per_query: 9, spread: 0.5",
+        ".spread: is of a budget: that moves between queries; drop it",
+    ),
+    "spread of a method that does not move": (
+        "method: active-sampling, steered_by: j, budget: 9, spread: 0.5",
+        ".spread: is of a budget: that moves between queries; drop it",
+    ),
+    "rounds of a depth pool": ("budget: 9, per_round: 2", ".per_round: has no effect with depth; drop it"),
+    "relevance of a depth pool": ("budget: 9, relevant: 2", ".relevant: has no effect with depth; drop it"),
+    "a random share of everything": ("random_share: 0.5", ".random_share: has no effect with depth; drop it"),
+}
+
+
+@pytest.mark.parametrize("fault", _POOLS)
+def test_a_fault_of_an_adaptive_pool_names_its_line_and_key(tmp_path: Path, fault: str) -> None:
+    settings, expected = _POOLS[fault]
+    assert message(tmp_path, f"{HEAD}{ONE}{_LABELERS}\npool: {{{settings}}}\n") == f"pool.yaml:10: pool{expected}"
+
+
+def test_an_adaptive_pool_and_its_defaults(tmp_path: Path) -> None:
+    pool = load(tmp_path, f"{HEAD}{ONE}{_LABELERS}pool: {{method: mm-ns, steered_by: j, budget: 9}}\n").pool
+    assert (pool.method, pool.parameters.forgetting, pool.steered_by, pool.depth) == ("mm-ns", 0.9, "j", 10)
+    assert pool.limits == Limits(budget=9, per_query=None, per_round=1, random=0.0, spread=0.25)
+    assert (pool.adaptive, pool.limited, pool.chooses) == (True, True, True)
+    assert load(tmp_path, HEAD + ONE).pool.chooses is False
+    limited = load(tmp_path, f"{HEAD}{ONE}pool: {{per_query: 3, random_share: 0.3}}\n").pool
+    assert (limited.method, limited.adaptive, limited.chooses) == ("depth", False, True)
+
+
+@pytest.mark.parametrize(
+    ("scale", "relevant"),
+    [
+        # At least half the highest grade; where no grade is above 0, the highest one.
+        ([0, 1, 2, 3], 2), ([0, 1], 1), ([0, 1, 2], 1), ([-1, 0, 1], 1), ([-2, -1, 0], 0), ([-3, -2, -1], -1),
+    ],
+)  # fmt: skip
+def test_the_lowest_relevant_grade_of_any_scale(scale: list[int], relevant: int) -> None:
+    assert lowest_relevant(scale) == relevant
 
 
 def test_faults_that_belong_to_no_line(tmp_path: Path) -> None:

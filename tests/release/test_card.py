@@ -11,6 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quati_pool.files.pools import PoolPair, write_pool
 from quati_pool.judging.prompts import load_prompt
 from quati_pool.release.about import ReleaseConfig
 from quati_pool.release.card import Part, card, header
@@ -216,3 +217,19 @@ def test_grades_outside_the_pool_are_counted_and_a_label_file_is_no_judge(tmp_pa
     assert "| gold | label file | 2 |" in text
     assert text.count("outside the pool") == 1
     assert "- Of the 2 grades by gold, 1 are of pairs outside the pool." in text
+
+
+def test_an_adaptive_pool_is_called_one_with_what_it_cannot_say(tmp_path: Path) -> None:
+    release = one(tmp_path)
+    assert "adaptive" not in card(release, PARTS)
+    rows: list[PoolPair] = [
+        {
+            "query_id": "q1", "doc_id": f"d{number}", "query": "what is q1?", "text": "t", "runs": {"bm25": 1},
+            "round": 1, "reason": reason, "inclusion": None,
+        }
+        for number, reason in enumerate(["mine_x.py:Own", "mine_x.py:Own", "kept", "random", "extra"], 1)
+    ]  # fmt: skip
+    write_pool(release.pool, rows)
+    text = card(release, PARTS)
+    assert "The pool is adaptive: of its 5 pairs earlier grades chose some (mine\\_x.py:Own: 2), with" in text
+    assert "1 pair was drawn at random, with known probabilities." in text

@@ -13,7 +13,7 @@ from quati_pool.commands.judge.chosen_judge import DEFAULT, JudgeOptions, chosen
 from quati_pool.commands.judge.judge import JudgeReport
 from quati_pool.commands.judge.judging_run import JudgingRun
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener
 
 
@@ -44,12 +44,13 @@ def judge_adaptively(
         with suppress(QuatiPoolError) if run.error else nullcontext():
             pending.close()
         example = chosen.failed_answer(pending.coverage.failed)
-        builder.finish(builder.choose())
+        pool = builder.finish(builder.choose())
     ended = run.ended if run.ended == "interrupted" or pending.left else None
     seconds = time.monotonic() - started
     return JudgeReport(
-        chosen.name, config, chosen.version, pending, run.calls, seconds, ended, run.error, example, run.money, reread
-    )
+        chosen.name, config, chosen.version, pending, run.calls, seconds, ended, run.error, example, run.money, reread,
+        pool=pool,
+    )  # fmt: skip
 
 
 def _steering(config: PoolConfig, name: str | None) -> str:
@@ -62,4 +63,9 @@ def _steering(config: PoolConfig, name: str | None) -> str:
         )
     if name is not None and name != settings.steered_by:
         raise ConfigError(f"{config.path}: pool: is steered by {settings.steered_by}, not by {name}")
+    if not isinstance(config.judges.get(settings.steered_by), JudgeConfig):
+        raise ConfigError(
+            f"{config.path}: pool: is steered by {settings.steered_by}, whom no command asks; "
+            "run: quati-pool build, again whenever there are grades of the pool's pairs"
+        )
     return settings.steered_by

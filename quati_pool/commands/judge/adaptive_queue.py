@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from quati_pool.commands.adaptive_pool import AdaptivePoolChoice
+from quati_pool.commands.adaptive_pool import AdaptivePoolChoice, is_final
 from quati_pool.commands.judge.chosen_judge import ChosenJudge
 from quati_pool.commands.judge.pair_queue import PairQueue, Waiting
 from quati_pool.files.pools import has_text
@@ -36,12 +36,14 @@ class AdaptiveQueue(PairQueue):
         outside = choice.pairs_outside()
         self._outside = [pair for pair in outside if pair[:2] not in choice.graded_outside]
         self._total_outside = len(outside)
+        self._counted: set[tuple[str, str]] = set()
         for graded in choice.graded_outside.values():
-            self.coverage.add(graded)
+            self._count_once(graded)
         self._first = self._source.open
         self._changed = threading.Condition(self._lock)
         self._halted = False
         self._numbers: dict[tuple[str, str], int] = {}
+        self._in_batches: set[int] = set()
         self._known = dict(choice.graded)
         self._count_known()
 
@@ -73,17 +75,21 @@ class AdaptiveQueue(PairQueue):
             super().close()
             self._count_known()
             self.left = 0 if complete else self.total - self.coverage.pairs + unanswered
+            chosen = self._choice.keys(np.flatnonzero(self._source.chosen))
+            for query_id, doc_id in [*chosen, *(pair[:2] for pair in self._outside)]:
+                self._count_once(Graded(query_id, doc_id, None, None))
 
     def _next(self) -> Int:
-        """The pairs to ask about next, once there are any; none at the end."""
+        """The pairs to ask about next, once there are any; none at the end, and where all wait in batches."""
         with self._changed:
             while True:
                 numbers = self._source.advance()
                 # What is in the pool anyway is asked about first, and may be chosen before it is answered.
-                numbers = np.setdiff1d(numbers, np.array([*self._numbers.values()], dtype=np.int64))
+                asked = [*self._numbers.values(), *self._in_batches]
+                numbers = np.setdiff1d(numbers, np.array(asked, dtype=np.int64))
                 if self._halted:
                     return numbers[:0]
-                if len(numbers) or self._source.complete:
+                if len(numbers) or self._source.complete or not self._numbers:
                     return numbers
                 self._changed.wait()
 
@@ -112,14 +118,26 @@ class AdaptiveQueue(PairQueue):
             return graded
 
     def _answer(self, graded: Graded) -> None:
-        number = self._numbers.pop((graded.query_id, graded.doc_id), None)
-        if number is not None:
+        """Passes on what a pair that was counted got; one that waits in a batch got nothing yet."""
+        pair = graded.query_id, graded.doc_id
+        self._counted.add(pair)
+        number = self._numbers.pop(pair, None)
+        if number is None:
+            return
+        if is_final(graded):
             self._source.answer(number, UNGRADED if graded.relevance is None else graded.relevance)
-            self._changed.notify_all()
+        else:
+            self._in_batches.add(number)
+        self._changed.notify_all()
+
+    def _count_once(self, graded: Graded) -> None:
+        if (graded.query_id, graded.doc_id) not in self._counted:
+            self._counted.add((graded.query_id, graded.doc_id))
+            self.coverage.add(graded)
 
     def _count_known(self) -> None:
         """Counts the pairs that the judge had answered before and that have been chosen since."""
         with self._lock:
             numbers = np.array(sorted(self._known), dtype=np.int64)
             for number in numbers[self._source.chosen[numbers]].tolist():
-                self.coverage.add(self._known.pop(number))
+                self._count_once(self._known.pop(number))

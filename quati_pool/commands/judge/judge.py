@@ -7,6 +7,7 @@ import time
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quati_pool.commands.judge.chosen_judge import DEFAULT, JudgeOptions, chosen_judge
 from quati_pool.commands.judge.judging_run import Calls, JudgingRun, Money, ended_early
@@ -18,6 +19,9 @@ from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
 from quati_pool.store.failed_answers import FailedAnswer
 from quati_pool.text.pluralize import counted
+
+if TYPE_CHECKING:
+    from quati_pool.commands.build import BuildResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +47,8 @@ class JudgeReport:
     """The result of reading stored answers by newer rules; None if there were none to read."""
     written: Path | None = None
     """The output file of graded pairs, if they came from a file without a workspace."""
+    pool: BuildResult | None = None
+    """The pool that the grades chose; None where it was there before, or still waits for grades."""
 
     @property
     def left(self) -> str:

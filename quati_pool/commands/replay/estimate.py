@@ -141,12 +141,12 @@ def replay_estimate(
     config = workspace(config_path, settings.people, settings.judge, files, runs) if names or not runs else None
     of_labels = config if names else None
     gathered = gather(of_labels, names, files, pool=pool, any_grade=True, negative=False, home=home, nearby=config_path)
-    people, judge, *further = (_complete_source(gathered, name) for name in labelers)
+    people, judge, *further = complete_sources(gathered, labelers)
     run_set = _chosen_systems(chosen_runs(config, runs), settings)
-    (measure,) = _measures(settings.measure)
+    (measure,) = replayed_measure(settings.measure)
     grades, lacking = _judges_grades(people, judge)
     joined = JudgedRuns(run_set.answering(people.qrels), people.qrels)
-    scale = _scale(gathered, people)
+    scale = graded_scale(gathered, people)
     others = [_further_grades(people, one) for one in further]
     graded = replace(census(joined, grades, scale, measure), further=np.stack(others) if others else None)
     if graded.measure is None and settings.by:
@@ -171,11 +171,16 @@ def replay_estimate(
     )
 
 
-def _complete_source(gathered: Gathered, name: str) -> LabelSource:
-    """Raises QuatiPoolError if the labeler was left out, or has graded a sample only."""
-    found = named_source(gathered, name)
-    if found.qrels.sample is not None:
-        raise QuatiPoolError(f"{name} is a sample of pairs; a replay needs the grades of all pairs")
+def complete_sources(gathered: Gathered, names: Sequence[str]) -> list[LabelSource]:
+    """The sources of people, the first of ``names``, and of judges. Raises QuatiPoolError if one was left out, has
+    graded a sample only, or is a hybrid of people and a judge."""
+    found = [named_source(gathered, name) for name in names]
+    for option, one in zip(["--people", *["--judge"] * len(names)], found, strict=False):
+        if one.qrels.sample is not None:
+            raise QuatiPoolError(f"{one.name} is a sample of pairs; a replay needs the grades of all pairs")
+        if one.grader == "hybrid":
+            other = "a judge's grades in it; name people" if option == "--people" else "people's in it; name its judge"
+            raise ConfigError(f"{option} {one.name}: a hybrid has {other}")
     return found
 
 
@@ -191,7 +196,8 @@ def _chosen_systems(run_set: RunSet, settings: ReplaySettings) -> RunSet:
     return replace(run_set, runs=[run for run in run_set.runs if run.run_tag in kept])
 
 
-def _measures(name: str) -> tuple[str, ...]:
+def replayed_measure(name: str) -> tuple[str, ...]:
+    """The one measure called ``name``. Raises ConfigError if it stands for several."""
     found = parse_measures([name])
     if len(found) > 1:
         raise ConfigError(f"--measure {name}: one measure is replayed at a time; name one")
@@ -259,7 +265,7 @@ def census(joined: JudgedRuns, grades: Int, scale: list[int], measure: str) -> C
     return Census(people, judge, frame, judged.relevance, scale, pair_measure)
 
 
-def _scale(gathered: Gathered, people: LabelSource) -> list[int]:
+def graded_scale(gathered: Gathered, people: LabelSource) -> list[int]:
     grades: set[int] = set(people.qrels.relevance.tolist())
     if not any(grade > 0 for grade in grades):
         raise QuatiPoolError(f"{people.name} found nothing relevant, so that there is nothing to estimate")

@@ -12,7 +12,7 @@ import numpy as np
 from quati_pool.commands.estimates.frame_estimator import pair_frame
 from quati_pool.commands.estimates.inputs import chosen_runs, workspace
 from quati_pool.commands.estimates.settings import DEFAULT_MEASURE
-from quati_pool.commands.replay.estimate import _complete_source, _measures, _scale
+from quati_pool.commands.replay.estimate import complete_sources, graded_scale, replayed_measure
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.estimation import pair_frame as frames
 from quati_pool.estimation.hybrid_grades import hybrid_grades
@@ -140,9 +140,8 @@ def replay_pools(
     config = workspace(config_path, settings.people, labelers[-1], files, runs) if needed else None
     of_labels = config if names else None
     gathered = gather(of_labels, names, files, pool=pool, any_grade=True, negative=False, home=home, nearby=config_path)
-    sources = [_complete_source(gathered, name) for name in labelers]
+    sources = complete_sources(gathered, labelers)
     people, judge = sources[0], sources[1] if len(sources) > 1 else None
-    _refuse_hybrids(people, judge)
     run_set = chosen_runs(config, runs)
     if len(run_set.runs) < 2:
         raise QuatiPoolError("a replay compares how systems rank, and there is one; name two or more with --run")
@@ -152,7 +151,7 @@ def replay_pools(
         raise QuatiPoolError(
             f"{people.name} found nothing relevant, so that there is nothing to find; name other grades"
         )
-    scale = _scale(gathered, people)
+    scale = graded_scale(gathered, people)
     relevant = lowest_relevant(scale) if settings.relevant is None else settings.relevant
     plan = PoolReplayPlan(
         methods=methods,
@@ -215,18 +214,11 @@ def hybrid_scores(collection: JudgedCollection, pairs: Int, scale: Sequence[int]
 
 def _cutoff(name: str) -> tuple[str, int]:
     """The measure and its cutoff."""
-    (measure,) = _measures(name)
+    (measure,) = replayed_measure(name)
     found = _NDCG.fullmatch(measure)
     if found is None:
         raise ConfigError(f"--measure {name}: pools are replayed for nDCG with a cutoff only; give one such as nDCG@10")
     return measure, int(found[1])
-
-
-def _refuse_hybrids(people: LabelSource, judge: LabelSource | None) -> None:
-    if people.grader == "hybrid":
-        raise ConfigError(f"--people {people.name}: a hybrid has a judge's grades in it; name people")
-    if judge is not None and judge.grader == "hybrid":
-        raise ConfigError(f"--judge {judge.name}: a hybrid has people's grades in it; name its judge")
 
 
 def _judge_relevant(judge: LabelSource, scale: Sequence[int], relevant: int) -> int:

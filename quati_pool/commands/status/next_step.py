@@ -10,7 +10,7 @@ from quati_pool.commands.status.labelers import LabelerState
 from quati_pool.commands.status.outputs import OutputState
 from quati_pool.commands.status.state import WorkspaceState
 from quati_pool.labels.main_labeler import Candidate, main_labeler
-from quati_pool.project.config import JudgeConfig
+from quati_pool.project.config import JudgeConfig, PeopleConfig
 from quati_pool.text.pluralize import counted, first_of
 
 SAMPLE = 100
@@ -68,8 +68,12 @@ def _rounds(state: WorkspaceState) -> Iterator[NextStep]:
     pairs = counted(further, "further pair", "further pairs")
     if _steering_judge(state):
         yield _steered(state, f"its grades choose up to {pairs} of the pool")
-    elif all(not one.coverage.unasked for one in state.labels.labelers if one.name == steered_by):
+        return
+    if any(one.name == steered_by and one.coverage.complete for one in state.labels.labelers):
         yield NextStep(("build",), f"the grades of {steered_by} choose up to {pairs} of the pool")
+    elif isinstance(state.config.judges.get(steered_by), PeopleConfig):
+        waiting = f"{steered_by} steers the pool, and has not graded all of its pairs"
+        yield NextStep(("annotate",) if state.labels.slots.get("open") else ("assign", "--all"), waiting)
 
 
 def _judges(state: WorkspaceState) -> Iterator[NextStep]:

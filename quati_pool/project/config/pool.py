@@ -18,8 +18,8 @@ from quati_pool.files.yaml_file import Model, YamlFile
 from quati_pool.project.config.annotation import AnnotationConfig, read_annotation
 from quati_pool.project.config.audit import AuditConfig, check_answers_from, read_audit
 from quati_pool.project.config.data_sets import OfDataSet
-from quati_pool.project.config.labelers import AnyJudge, Grade, LabelsConfig, read_judges, read_labels
-from quati_pool.project.config.pooling import PoolSettings, read_pool
+from quati_pool.project.config.labelers import AnyJudge, Grade, HybridConfig, LabelsConfig, read_judges, read_labels
+from quati_pool.project.config.pooling import PoolSettings, check_relevant, read_pool
 from quati_pool.project.config.run_groups import expand_groups
 from quati_pool.project.config.systems import (
     Depth,
@@ -222,7 +222,8 @@ def load_config(path: Path, *, without_systems: bool = False) -> PoolConfig:
         raise file.error(("judges",), "expected judges by name, such as  lexical: {judge: lexical}")
     parts["labels"] = read_labels(file, data.get("labels", {}), judges)
     parts["judges"] = read_judges(file, judges, parts["labels"].files)
-    parts["pool"] = read_pool(file, data.get("pool", {}), [*parts["judges"], *parts["labels"].files])
+    steering = {name: not isinstance(judge, HybridConfig) for name, judge in parts["judges"].items()}
+    parts["pool"] = read_pool(file, data.get("pool", {}), steering | dict.fromkeys(parts["labels"].files, True))
     parts["annotation"] = read_annotation(file, data.get("annotation", {}), parts["judges"])
     named = {} if without_systems and not data.get("systems") else expand_groups(file, data.get("systems"))
     parts["systems"] = read_systems(file, named, corpora)
@@ -232,6 +233,7 @@ def load_config(path: Path, *, without_systems: bool = False) -> PoolConfig:
     config = file.model((), PoolConfig, {**rest, **parts, "path": path})
     _check_depths(file, config)
     check_answers_from(file, config.audit, config.grades)
+    check_relevant(file, config.pool, config.grades)
     return config
 
 

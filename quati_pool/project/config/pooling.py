@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, InstanceOf, model_validator
@@ -84,13 +84,23 @@ class PoolSettings(Model):
 
 
 def lowest_relevant(scale: Iterable[int]) -> int:
-    """The lowest grade of at least half the highest one: 2 of 0 to 3, 1 of 0 and 1."""
+    """The lowest grade of at least half the highest one: 2 of 0 to 3, 1 of 0 and 1. The highest one where that is
+    negative."""
     grades = sorted(scale)
-    return next(grade for grade in grades if 2 * grade >= grades[-1])
+    return next((grade for grade in grades if 2 * grade >= grades[-1]), grades[-1])
 
 
-def read_pool(file: YamlFile, data: Any, labelers: Collection[str]) -> PoolSettings:
-    """Reads ``pool:``; ``labelers`` are the judges and label files that may steer it."""
+def check_relevant(file: YamlFile, settings: PoolSettings, scale: Collection[int]) -> None:
+    """Raises InputError where ``relevant`` is no grade of the scale, or all grades would be relevant."""
+    if settings.relevant is None or settings.relevant in sorted(scale)[1:]:
+        return
+    known = ", ".join(str(grade) for grade in sorted(scale)[1:])
+    raise file.error(("pool", "relevant"), f"expected a grade above the lowest one ({known}), not {settings.relevant}")
+
+
+def read_pool(file: YamlFile, data: Any, labelers: Mapping[str, bool]) -> PoolSettings:
+    """Reads ``pool:``; ``labelers`` are the judges and label files by name, and whether each may steer it: one whose
+    grades follow from the whole pool may not."""
     place = ("pool",)
     if not isinstance(data, dict):
         return file.model(place, PoolSettings, data)
@@ -106,10 +116,16 @@ def read_pool(file: YamlFile, data: Any, labelers: Collection[str]) -> PoolSetti
         if settings.steered_by not in labelers:
             known = nearest(settings.steered_by, labelers)
             raise file.error((*place, "steered_by"), f"there is no labeler {settings.steered_by!r}; {known}")
+        if not labelers[settings.steered_by]:
+            problem = "grades by the whole pool, so it cannot choose it; name its people or its judge"
+            raise file.error((*place, "steered_by"), f"{settings.steered_by} {problem}")
+        moves = settings.component.cls.moves and settings.budget is not None
+        if "spread" in data and not moves:
+            raise file.error((*place, "spread"), "is of a budget: that moves between queries; drop it")
         return settings
     if settings.steered_by is not None:
         raise file.error((*place, "steered_by"), f"{settings.method} reads no grades; name another method: or drop it")
-    of_limits = ("per_round", "random_share", "spread")
+    of_limits = ("per_round", "random_share", "spread", "relevant")
     useless = next((key for key in of_limits if key in data and (key != "random_share" or not settings.limited)), None)
     if useless is not None:
         raise file.error((*place, useless), f"has no effect with {settings.method}; drop it")

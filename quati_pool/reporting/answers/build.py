@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from quati_pool.commands.build import BuildResult
 from quati_pool.pooling.diversity import GradeShares
-from quati_pool.pooling.pool import RANDOM
+from quati_pool.pooling.pool import EXTRA, KEPT, RANDOM
 from quati_pool.project.config import JudgeConfig
 from quati_pool.project.workspace import Workspace
 from quati_pool.reporting.answers import wording
@@ -20,12 +22,12 @@ ADAPTIVE = (
 
 def answer(result: BuildResult) -> Answer:
     folder = Workspace(result.config.folder).report("")
-    sentences = [pooled(result), *_rounds(result), *_doubts(result)]
+    sentences = [pooled(result), *rounds(result), *_caveat(result), *_doubts(result)]
     return Answer(sentences, _systems(result), wording.files(folder, "diversity"))
 
 
 def pooled(result: BuildResult) -> str:
-    """The size of the pool, and the share of its pairs that a single system returned."""
+    """The size of the pool, and the share of its pairs that a single system returned, or how they were chosen."""
     found, depths = result.diversity, {depth for depth in result.pool.depths.tolist() if depth}
     if result.config.pool.chooses:
         return _chosen(result)
@@ -44,29 +46,36 @@ def pooled(result: BuildResult) -> str:
 def _chosen(result: BuildResult) -> str:
     settings, pool = result.config.pool, result.pool
     by = f" by the grades of {settings.steered_by}" if settings.adaptive else ""
-    drawn = int((pool.reason == RANDOM).sum())
+    drawn, kept, extra = (int((pool.reason == reason).sum()) for reason in (RANDOM, KEPT, EXTRA))
     at_random = f", {drawn:,} of them drawn at random" if drawn else ""
-    pairs = counted(len(pool), "query–passage pair", "query–passage pairs")
+    number = len(pool) - kept - extra
+    pairs = counted(number, "query–passage pair", "query–passage pairs")
     if result.chosen is not None:
-        pairs = f"{len(pool):,} of {counted(len(result.chosen.frame), 'candidate pair', 'candidate pairs')}"
-    rounds = counted(int(pool.round.max(initial=0)), "round", "rounds")
-    return f"{settings.method} chose {pairs}{by} in {rounds}{at_random}."
+        pairs = f"{number:,} of {counted(len(result.chosen.frame), 'candidate pair', 'candidate pairs')}"
+    last = int(pool.round[~np.isin(pool.reason, (KEPT, EXTRA))].max(initial=0))
+    said = f"{settings.method} chose {pairs}{by} in {counted(last, 'round', 'rounds')}{at_random}."
+    if kept:
+        stay = counted(kept, "pair stays", "pairs stay")
+        said += f" {stay} in the pool from before, as {'it was' if kept == 1 else 'they were'} labelled."
+    return said
 
 
-def _rounds(result: BuildResult) -> list[str]:
-    """What is left of an adaptive pool, and what it cannot be used for."""
-    if not result.config.pool.adaptive:
+def rounds(result: BuildResult) -> list[str]:
+    """What is left of an adaptive pool."""
+    if not result.config.pool.adaptive or result.chosen is None:
         return []
-    if result.chosen is None:
-        return [ADAPTIVE]
     labeler, further = result.config.pool.steered_by, result.chosen.further
     next_step = (
         f"quati-pool judge {labeler} --adaptive, or build once it has graded them"
         if isinstance(result.config.judges.get(str(labeler)), JudgeConfig)
         else f"quati-pool build, once {labeler} has graded them"
     )
-    more = f"Up to {further:,} more follow when these are graded: {next_step}." if further else "It is complete."
-    return [more, ADAPTIVE]
+    return [f"Up to {further:,} more may follow once these are graded: {next_step}." if further else "It is complete."]
+
+
+def _caveat(result: BuildResult) -> list[str]:
+    """What an adaptive pool cannot be used for."""
+    return [ADAPTIVE] if result.config.pool.adaptive else []
 
 
 def _doubts(result: BuildResult) -> list[str]:

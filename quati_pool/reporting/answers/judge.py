@@ -10,6 +10,7 @@ from quati_pool.commands.judge.plan import JudgePlan
 from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.records import State
 from quati_pool.reporting.answers import wording
+from quati_pool.reporting.answers.build import pooled, rounds
 from quati_pool.reporting.formats.answers import Answer
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.tables.batch import row_table
@@ -22,7 +23,7 @@ def answer(report: JudgeReport) -> Answer:
     rest = "--full prints all tables."
     if report.written is None and lacking(report.pending.coverage):
         rest += f" Pairs without a grade, and why: quati-pool labels {report.judge} --missing."
-    return Answer([graded(report), *_cost(report)], _grades(report), rest)
+    return Answer([graded(report), *_pool(report), *_cost(report)], _grades(report), rest)
 
 
 def graded(report: JudgeReport) -> str:
@@ -39,6 +40,11 @@ def graded(report: JudgeReport) -> str:
 def lacking(coverage: LabelCoverage) -> str:
     """The pairs without a grade by state, such as ``3 unparsed, 12 never asked``; empty if there are none."""
     return wording.counts((name.replace("_", " "), count) for name, count in coverage.lacks.items())
+
+
+def _pool(report: JudgeReport) -> list[str]:
+    """The pool that the grades chose."""
+    return [] if report.pool is None else [pooled(report.pool), *rounds(report.pool)]
 
 
 def _cost(report: JudgeReport) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from quati_pool.commands.build import BuildResult
@@ -25,7 +26,7 @@ def as_data(result: BuildResult) -> Any:
         "collection": result.config.name,
         "systems": [_system(result, share) for share in diversity.systems],
         "pool": {
-            "pairs": len(result.pool),
+            **pool_members(result),
             "queries": diversity.queries,
             **pick(result, "queries_without_pairs without_text"),
             **pick(diversity, "returned_pairs=union.pairs extra_pairs=extra unique_pairs=union.unique"),
@@ -41,6 +42,16 @@ def as_data(result: BuildResult) -> Any:
     if grades:
         data |= {"grades": [*grades.grades, grades.relevant], "ungraded": grades.ungraded}
     return serialize(data, VIEWS)
+
+
+def pool_members(result: BuildResult) -> dict[str, Any]:
+    """The number of pairs in a pool, and of one that holds a part of the candidates also by reason, the number of
+    rounds, and how many pairs may follow at most."""
+    pairs: dict[str, Any] = {"pairs": len(result.pool)}
+    if result.chosen is None:
+        return pairs
+    reasons = dict(sorted(Counter(result.pool.reason.tolist()).items()))
+    return pairs | {"reasons": reasons, "candidates": len(result.chosen.frame), **pick(result.chosen, "rounds further")}
 
 
 def _system(result: BuildResult, share: Share) -> dict[str, Any]:

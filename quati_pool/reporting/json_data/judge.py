@@ -14,6 +14,7 @@ from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.failures import shortened
 from quati_pool.labels.rereading import Rereading
 from quati_pool.records import State
+from quati_pool.reporting.json_data.build import pool_members
 from quati_pool.reporting.json_data.serializer import Undefined, Views, fields, pick, serialize
 from quati_pool.reporting.tables import batch as batch_tables
 from quati_pool.reporting.tables import judge as judge_tables
@@ -32,6 +33,7 @@ def _report(report: JudgeReport) -> dict[str, Any]:
         "summary": judge_tables.summary(report),
         **pick(report, "example_failure=example version"),
         **coverage_members(report.pending.coverage),
+        **({} if report.pool is None else {"pool": pool_members(report.pool)}),
         **pick(report.pending, "asked shared truncated_passages=truncated in_batches with_template_tokens=with_tokens"),
         "reread": report.reread,
         "cost": _cost(calls),

@@ -20,7 +20,7 @@ def tables(result: BuildResult) -> list[Table]:
     found = [_systems(result)]
     if result.grades:
         found.append(grade_table(result.grades, "Pairs that only one system returned, by relevance"))
-    return [*found, _growth(result), *_matrices(result)]
+    return [*found, *_rounds(result), _growth(result), *_matrices(result)]
 
 
 def _systems(result: BuildResult) -> Table:
@@ -39,6 +39,20 @@ def _systems(result: BuildResult) -> Table:
     alone = [links.alone(one.name) for one in diversity.systems]
     leads = {0: [links.system(one.name) for one in diversity.systems], 2: alone}
     return Table("Pairs that only one system returned", columns, rows, "; ".join(notes) + ".", totals=2, links=leads)
+
+
+def _rounds(result: BuildResult) -> list[Table]:
+    """Why the pairs are in a pool that holds a part of the candidates, and since which round."""
+    pool = result.pool
+    if not result.config.pool.chooses:
+        return []
+    rows: list[list[Any]] = []
+    for reason in sorted(set(pool.reason.tolist())):
+        rounds = pool.round[pool.reason == reason]
+        rows.append([reason, len(rounds), int(rounds.min()), int(rounds.max())])
+    columns = [Column("Reason"), Column("Pairs"), Column("First round"), Column("Last round")]
+    note = "kept: labelled, and in the pool before; each with the round in which it entered then."
+    return [Table("Why pairs are in the pool", columns, rows, note if "kept" in pool.reason else "")]
 
 
 def grade_table(grades: GradeShares, title: str) -> Table:

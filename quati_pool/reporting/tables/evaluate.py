@@ -371,6 +371,8 @@ def _leave_out(evaluation: Evaluation, condition: Condition, found: LeaveOut, wh
         note += " Means over all judged queries here, a query that a run lacks counting 0."
     if stable.mean_change is not None and stable.max_change is not None:
         note += f" Mean absolute change {stable.mean_change:.4f}, largest {stable.max_change:.4f}."
+    if evaluation.config is not None and evaluation.config.pool.adaptive:
+        note += " Grades chose the pool: without a system other pairs would have been judged, so this says too little."
     emptied = ", ".join(f"{one.run_tag} {one.emptied_queries:,}" for one in found.systems if one.emptied_queries)
     if emptied:
         note += f" Queries that lose all their judgements count 0: {emptied}."
