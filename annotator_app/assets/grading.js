@@ -237,7 +237,7 @@
       const reply = await send("read", { seen: Number(value) });
       if (reply) show(reply);
     },
-    guide: () => (guide().open ? guide().close() : open_guide()),
+    guide: () => (guide().open ? close_guide() : open_guide()),
   };
 
   // A button does not get the focus from the mouse: the space bar would press it again, on another pair.
@@ -267,7 +267,7 @@
       // No key that is pressed in the guide grades.
       const again = event.key === "?" && !event.target.value; // among words to search for, it is one of their characters
       if (again || (event.key === "?" && event.repeat)) event.preventDefault();
-      if (event.key === "Escape" || (again && !event.repeat)) guide().close();
+      if (event.key === "Escape" || (again && !event.repeat)) close_guide();
       return;
     }
     if (writing(event.target)) return;
@@ -275,7 +275,7 @@
     const focused = event.target.matches?.(":is(button, a, summary):focus-visible");
     const pressing = focused && [" ", "Enter"].includes(event.key);
     if (!pressing && markable() && evidence.key(event.key)) return event.preventDefault();
-    if (event.key === "Escape") return guide()?.close();
+    if (event.key === "Escape") return close_guide();
     if (scroll(event)) return;
     if (event.repeat || event.key.length !== 1) return;
     const key = event.key.toLowerCase();
@@ -302,6 +302,13 @@
     // On a touch screen, the field would bring up the keyboard.
     guide().querySelector(touch.matches ? "button" : "input").focus({ preventScroll: true });
     expanded(true);
+  }
+
+  // The event that says that it was closed comes later, and the next key may come before.
+  function close_guide() {
+    if (!guide()?.open) return;
+    guide().close();
+    closed();
   }
 
   function closed() {

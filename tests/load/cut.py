@@ -7,6 +7,7 @@ import shutil
 import socket
 import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -59,7 +60,7 @@ class Cutting:
                     threading.Thread(target=where, args=(client, server, last), daemon=True).start()
 
     def _ask(self, client: socket.socket, server: socket.socket, last: threading.Event) -> None:
-        with contextlib.suppress(OSError):
+        with self._cutting_off(client, server), contextlib.suppress(OSError):
             while said := client.recv(65536):
                 if self._cutting and _COMMIT in said:
                     with self._lock:
@@ -72,17 +73,18 @@ class Cutting:
                     if turn == 3:
                         last.set()
                 server.sendall(said)
-            self._cut(client, server)
 
     def _answer(self, client: socket.socket, server: socket.socket, last: threading.Event) -> None:
-        with contextlib.suppress(OSError):
+        with self._cutting_off(client, server), contextlib.suppress(OSError):
             while said := server.recv(65536):
                 if last.is_set() and _COMMIT in said:
                     break
                 client.sendall(said)
-            self._cut(client, server)
 
-    def _cut(self, *both: socket.socket) -> None:
+    @contextlib.contextmanager
+    def _cutting_off(self, *both: socket.socket) -> Iterator[None]:
+        """Ends both connections at the end, however it comes."""
+        yield
         for one in both:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)

@@ -197,7 +197,7 @@ def _chosen_systems(run_set: RunSet, settings: ReplaySettings) -> RunSet:
 
 
 def replayed_measure(name: str) -> tuple[str, ...]:
-    """The one measure called ``name``. Raises ConfigError if it stands for several."""
+    """The one measure called ``name``. Raises ConfigError if it names several."""
     found = parse_measures([name])
     if len(found) > 1:
         raise ConfigError(f"--measure {name}: one measure is replayed at a time; name one")
