@@ -147,7 +147,6 @@ class Building(Workspace):
             >>> c.judge("lexical").left
             0
         """
-        from quati_pool.commands.judge.adaptive import judge_adaptively
         from quati_pool.commands.judge.chosen_judge import JudgeOptions
         from quati_pool.commands.judge.judge import judge
         from quati_pool.commands.judge.plan import plan
@@ -160,7 +159,12 @@ class Building(Workspace):
         with listener(self.progress) as shown:
             if dry_run:
                 return JudgingPlan(plan(self.path, name, shown, options))
-            report = (judge_adaptively if adaptive else judge)(self.path, name, shown, options)
+            if adaptive:
+                from quati_pool.commands.judge.adaptive import judge_adaptively
+
+                report = judge_adaptively(self.path, name, shown, options)
+            else:
+                report = judge(self.path, name, shown, options)
         if report.fault is not None:
             raise report.fault
         return Judging(report)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -223,10 +224,16 @@ class AdaptivePoolChoice:
         """The candidates of ``keys``, encoded as in ``Run.pair``; −1 for a pair that is none: shape (n,)."""
         if not len(self.frame):
             return np.full(len(keys), -1, dtype=np.int64)
-        theirs = self.frame.query * len(self.frame.docs) + self.frame.doc
-        order = np.argsort(theirs)
-        place = order[np.minimum(np.searchsorted(theirs[order], keys), len(order) - 1)]
-        return np.where(theirs[place] == keys, place, -1)
+        order, ordered = self._ordered
+        place = np.minimum(np.searchsorted(ordered, keys), len(order) - 1)
+        return np.where(ordered[place] == keys, order[place], -1)
+
+    @cached_property
+    def _ordered(self) -> tuple[Int, Int]:
+        """The candidates in the order of their encoded pairs, and these pairs: shape (pairs,) each."""
+        keys = self.frame.query * len(self.frame.docs) + self.frame.doc
+        order = np.argsort(keys)
+        return order, keys[order]
 
     def _by_query(self, keys: Int) -> Int:
         """The number of pairs of each query, shape (queries,)."""

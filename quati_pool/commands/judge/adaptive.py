@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from quati_pool.commands.build import prepare_pool
 from quati_pool.commands.judge.adaptive_queue import AdaptiveQueue
 from quati_pool.commands.judge.chosen_judge import DEFAULT, JudgeOptions, chosen_judge
-from quati_pool.commands.judge.judge import JudgeReport
-from quati_pool.commands.judge.judging_run import JudgingRun
-from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.commands.judge.judge import JudgeReport, judged
+from quati_pool.errors import ConfigError
 from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener
 
@@ -35,22 +34,9 @@ def judge_adaptively(
         reread = chosen.read_again(listener)
         builder = prepare_pool(config, listener)
         assert builder is not None, "a whole build leaves no run out"
-        pending = AdaptiveQueue(chosen, builder.choose())
-        run = JudgingRun(pending, options, listener, stop or threading.Event())
-        if chosen.judge.model is None:
-            run.grade(chosen.judge)
-        else:
-            run.ask(chosen.judge.model)
-        with suppress(QuatiPoolError) if run.error else nullcontext():
-            pending.close()
-        example = chosen.failed_answer(pending.coverage.failed)
+        report = judged(chosen, AdaptiveQueue(chosen, builder.choose()), options, listener, stop)
         pool = builder.finish(builder.choose())
-    ended = run.ended if run.ended == "interrupted" or pending.left else None
-    seconds = time.monotonic() - started
-    return JudgeReport(
-        chosen.name, config, chosen.version, pending, run.calls, seconds, ended, run.error, example, run.money, reread,
-        pool=pool,
-    )  # fmt: skip
+    return replace(report, seconds=time.monotonic() - started, reread=reread, pool=pool)
 
 
 def _steering(config: PoolConfig, name: str | None) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quati_pool.commands.judge.chosen_judge import DEFAULT, JudgeOptions, chosen_judge
+from quati_pool.commands.judge.chosen_judge import DEFAULT, ChosenJudge, JudgeOptions, chosen_judge
 from quati_pool.commands.judge.judging_run import Calls, JudgingRun, Money, ended_early
 from quati_pool.commands.judge.pair_queue import PairQueue
 from quati_pool.commands.llm_runs import Ending
@@ -90,18 +90,30 @@ def judge(
         reread = chosen.read_again(listener)
         with listener.stage(f"{chosen.name}: reading the pool and its labels"):
             pending = chosen.pending(listener.say)
-        run = JudgingRun(pending, options, listener, stop or threading.Event())
-        if model is None:
-            run.grade(chosen.judge)
-        elif not options.reread:
-            run.ask(model)
-        with suppress(QuatiPoolError) if run.error else nullcontext():
-            pending.close()
-        example = chosen.failed_answer(pending.coverage.failed)
-    seconds = time.monotonic() - started
+        report = judged(chosen, pending, options, listener, stop)
+    return replace(report, seconds=time.monotonic() - started, reread=reread)
+
+
+def judged(
+    chosen: ChosenJudge,
+    pending: PairQueue,
+    options: JudgeOptions,
+    listener: Listener,
+    stop: threading.Event | None = None,
+) -> JudgeReport:
+    """Grades the pairs of ``pending``, or asks about them unless the options only read again."""
+    started, model = time.monotonic(), chosen.judge.model
+    run = JudgingRun(pending, options, listener, stop or threading.Event())
+    if model is None:
+        run.grade(chosen.judge)
+    elif not options.reread:
+        run.ask(model)
+    with suppress(QuatiPoolError) if run.error else nullcontext():
+        pending.close()
+    example = chosen.failed_answer(pending.coverage.failed)
     # If the limit equals the number of pairs, none was left out.
     ended = run.ended if run.ended == "interrupted" or pending.left else None
     return JudgeReport(
-        chosen.name, chosen.grading.config, chosen.version, pending, run.calls, seconds, ended, run.error, example,
-        run.money, reread,
+        chosen.name, chosen.grading.config, chosen.version, pending, run.calls, time.monotonic() - started, ended,
+        run.error, example, run.money,
     )  # fmt: skip
