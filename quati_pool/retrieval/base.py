@@ -196,7 +196,7 @@ class Component(ABC):
     summary: ClassVar[str] = ""
     example: ClassVar[str] = ""
     """Parameters as a pool.yaml could have them, such as ``k1: 0.9, b: 0.4``."""
-    Parameters: ClassVar[type[Parameters]] = Parameters
+    Parameters: ClassVar[type[BaseModel]] = Parameters
 
     encodes: ClassVar[str | None] = None
     """The ``name`` of the resumable folders in which a component keeps what its model computes from texts or pairs;

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from quati_pool.models.sizes import Shape
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -79,25 +81,6 @@ class Estimate:
             index=Part(self.index.disk + index.disk, self.index.seconds + index.seconds),
             search=Part(self.search.disk + search.disk, self.search.seconds + search.seconds),
         )
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The sizes of a transformer; for an encoder-decoder, those of its encoder and the number of decoder layers.
-
-    ``ffn`` is the inner width of a feed-forward block, ``matrices`` the number of matrices in such a block (2, or 3 if
-    it is gated), and ``dimension`` that of the output vectors.
-    """
-
-    layers: int
-    hidden: int
-    ffn: int
-    heads: int
-    vocabulary: int
-    dimension: int
-    max_tokens: int
-    matrices: int = 2
-    decoder_layers: int = 0
 
 
 CHARACTERS_A_TOKEN = 4.0

@@ -19,11 +19,11 @@ from quati_pool.errors import MissingExtraError, QuatiPoolError
 from quati_pool.labels.labelers import make_judge
 from quati_pool.llm.endpoint import OPENAI
 from quati_pool.llm.secrets import variables
+from quati_pool.models.location import locate_or_announce
+from quati_pool.models.parameters import ModelParameters
 from quati_pool.project.cache_keys import component_environment
 from quati_pool.project.config import FusionSystem, JudgeConfig, PoolConfig, load_config
 from quati_pool.project.workspace import Workspace
-from quati_pool.retrieval.models.location import locate_or_announce
-from quati_pool.retrieval.models.parameters import ModelParameters
 from quati_pool.retrieval.planning import human_bytes
 from quati_pool.store.database_url import parse_database_url
 from quati_pool.store.errors import FormerRevisionError

@@ -13,15 +13,15 @@ from quati_pool.commands.plan.corpora import CorpusSize
 from quati_pool.commands.plan.parts import Stage
 from quati_pool.errors import ConfigError, MissingExtraError, QuatiPoolError
 from quati_pool.files.artifacts import digest, stale
+from quati_pool.models.errors import ModelMissingError
+from quati_pool.models.location import locate
+from quati_pool.models.parameters import ModelParameters
 from quati_pool.project.cache_keys import CacheKeys, locate_index
 from quati_pool.project.config import RerankSystem, RetrieverSystem
 from quati_pool.project.resumable_folders import locate_resumable
 from quati_pool.project.run_builder import run_is_current
 from quati_pool.project.workspace import Workspace
 from quati_pool.retrieval.base import Component, ComponentEnvironment, Retriever
-from quati_pool.retrieval.models.errors import ModelMissingError
-from quati_pool.retrieval.models.location import locate
-from quati_pool.retrieval.models.parameters import ModelParameters
 from quati_pool.retrieval.shards import Shards
 
 

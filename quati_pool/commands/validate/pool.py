@@ -27,6 +27,7 @@ from quati_pool.files.validation import ValidationReport
 from quati_pool.files.yaml_file import Place, YamlFile
 from quati_pool.judging.prompts import load_prompt
 from quati_pool.labels.labelers import make_judge
+from quati_pool.models.parameters import ModelParameters, devices_of
 from quati_pool.project.cache_keys import CacheKeys, component_environment, used_corpora
 from quati_pool.project.config import CorpusConfig, FusionSystem, JudgeConfig, LabelFileConfig, PoolConfig, load_config
 from quati_pool.project.inputs import (
@@ -42,7 +43,6 @@ from quati_pool.project.run_builder import run_is_current
 from quati_pool.records import Ids, Query
 from quati_pool.registry import nearest
 from quati_pool.retrieval.base import Component
-from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
 from quati_pool.retrieval.run_file import RunFileParameters
 from quati_pool.store.database_url import parse_database_url
 

@@ -15,6 +15,10 @@ import numpy.typing as npt
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError
+from quati_pool.models.kind import kind_of
+from quati_pool.models.loading import load_model
+from quati_pool.models.location import LocalModel
+from quati_pool.models.parameters import batch_tokens_of, devices_of
 from quati_pool.records import Int, Query, Run
 from quati_pool.retrieval import base
 from quati_pool.retrieval.bi_encoder.dense_parameters import EncodingParameters, e5_prompts, settings_of
@@ -22,10 +26,6 @@ from quati_pool.retrieval.bi_encoder.dense_plan import estimate_dense
 from quati_pool.retrieval.encoders.corpus_encoding import CorpusEncoding
 from quati_pool.retrieval.encoders.encoding import Encoded, Encoder, Matrix, require_finite
 from quati_pool.retrieval.encoders.model_inputs import limit_tokens
-from quati_pool.retrieval.models.kind import kind_of
-from quati_pool.retrieval.models.loading import load_model
-from quati_pool.retrieval.models.location import LocalModel
-from quati_pool.retrieval.models.parameters import batch_tokens_of, devices_of
 from quati_pool.retrieval.planning import Estimate, Workload
 from quati_pool.retrieval.vector_index import vector_search
 from quati_pool.retrieval.vector_index.vector_search import IndexParameters, Vectors

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from quati_pool.errors import ConfigError
+from quati_pool.models.modules import read_config
+from quati_pool.models.parameters import ModelParameters
 from quati_pool.retrieval.encoders.model_inputs import Task, prompt_of
-from quati_pool.retrieval.models.modules import read_config
-from quati_pool.retrieval.models.parameters import ModelParameters
 
 # E5 (Wang et al. 2022, arXiv 2212.03533, section 4; 2024, arXiv 2402.05672) was trained with these prompts; its
 # instruct variants were not.

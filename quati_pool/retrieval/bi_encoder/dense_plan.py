@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from quati_pool.models.modules import read_config, transformer_folder
+from quati_pool.models.sizes import Shape, shape_of, token_counter
 from quati_pool.retrieval import planning
 from quati_pool.retrieval.bi_encoder.dense_parameters import DenseSettings, EncodingParameters
-from quati_pool.retrieval.models.modules import read_config, transformer_folder
-from quati_pool.retrieval.models.sizes import shape_of, token_counter
-from quati_pool.retrieval.planning import Estimate, Part, Shape, Workload
+from quati_pool.retrieval.planning import Estimate, Part, Workload
 from quati_pool.retrieval.vector_index.index_plan import plan_index
 from quati_pool.retrieval.vector_index.vector_search import IndexParameters, vector_bytes
 

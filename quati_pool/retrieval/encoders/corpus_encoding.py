@@ -13,14 +13,14 @@ import numpy as np
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import QuatiPoolError
+from quati_pool.models.loading import library_versions
+from quati_pool.models.location import locate
 from quati_pool.records import Int
 from quati_pool.retrieval import base
 from quati_pool.retrieval.encoders import shard_tasks
 from quati_pool.retrieval.encoders.duplicate_texts import first_equal_text, with_duplicates
 from quati_pool.retrieval.encoders.encoding import Encoded, TextEncoder, pieces
 from quati_pool.retrieval.encoders.passage_encoding import PassageEncoding
-from quati_pool.retrieval.models.loading import library_versions
-from quati_pool.retrieval.models.location import locate
 from quati_pool.retrieval.shards import Shards
 
 E = TypeVar("E", bound=TextEncoder)

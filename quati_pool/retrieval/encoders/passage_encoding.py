@@ -12,14 +12,14 @@ import numpy as np
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError
+from quati_pool.models.errors import ModelMissingError
+from quati_pool.models.kind import Kind, require_kind
+from quati_pool.models.loading import require_neural
+from quati_pool.models.location import LocalModel, locate, locate_or_announce, locate_or_download
+from quati_pool.models.parameters import ModelParameters, devices_of
 from quati_pool.records import Int
 from quati_pool.retrieval import base
 from quati_pool.retrieval.encoders.encoding import Encoded, TextEncoder
-from quati_pool.retrieval.models.errors import ModelMissingError
-from quati_pool.retrieval.models.kind import Kind, require_kind
-from quati_pool.retrieval.models.loading import require_neural
-from quati_pool.retrieval.models.location import LocalModel, locate, locate_or_announce, locate_or_download
-from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
 
 E = TypeVar("E", bound=TextEncoder)
 

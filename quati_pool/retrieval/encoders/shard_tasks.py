@@ -26,14 +26,14 @@ from filelock import FileLock, Timeout
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError
 from quati_pool.files.artifacts import put_file, sync
+from quati_pool.models.loading import library_versions
+from quati_pool.models.parameters import ModelParameters, devices_of
 from quati_pool.processes.base import Engine
 from quati_pool.processes.local import usable_cores
 from quati_pool.records import Int
 from quati_pool.retrieval import base
 from quati_pool.retrieval.encoders.encoding import Encoded, pieces
 from quati_pool.retrieval.encoders.passage_encoding import PassageEncoding
-from quati_pool.retrieval.models.loading import library_versions
-from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
 from quati_pool.retrieval.shards import Shards
 
 _PARTS = "parts"

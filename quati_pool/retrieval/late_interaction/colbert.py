@@ -15,6 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.corpus.store import CorpusStore
+from quati_pool.models.errors import ModelError
+from quati_pool.models.loading import load_model
+from quati_pool.models.location import LocalModel
+from quati_pool.models.parameters import batch_tokens_of, devices_of
+from quati_pool.models.sizes import shape_of, token_counter
 from quati_pool.records import Query, Run
 from quati_pool.retrieval import base, planning
 from quati_pool.retrieval.encoders.corpus_encoding import CorpusEncoding
@@ -26,11 +31,6 @@ from quati_pool.retrieval.late_interaction.maxsim import hits_of, joined, maxsim
 from quati_pool.retrieval.late_interaction.token_encoder import TokenEncoder, require_dimension
 from quati_pool.retrieval.late_interaction.token_index import TokenIndex
 from quati_pool.retrieval.late_interaction.token_vectors import TokenVectors
-from quati_pool.retrieval.models.errors import ModelError
-from quati_pool.retrieval.models.loading import load_model
-from quati_pool.retrieval.models.location import LocalModel
-from quati_pool.retrieval.models.parameters import batch_tokens_of, devices_of
-from quati_pool.retrieval.models.sizes import shape_of, token_counter
 from quati_pool.retrieval.vector_index.vector_search import store_arrays, vector_bytes
 
 _QUERY_TOKENS = 32  # ColBERT's default, assumed in plans

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from quati_pool.models.parameters import ModelParameters
 from quati_pool.retrieval.late_interaction.token_index import TokenIndexParameters
-from quati_pool.retrieval.models.parameters import ModelParameters
 from quati_pool.retrieval.vector_index.vector_search import Precision
 
 

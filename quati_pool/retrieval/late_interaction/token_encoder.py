@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quati_pool.errors import ConfigError
+from quati_pool.models.errors import ModelError
+from quati_pool.models.loading import quiet
 from quati_pool.records import Int, Query
 from quati_pool.retrieval.encoders.encoding import TextEncoder, require_finite
 from quati_pool.retrieval.encoders.model_inputs import limit_of, prompt_of
-from quati_pool.retrieval.models.errors import ModelError
-from quati_pool.retrieval.models.loading import quiet
 from quati_pool.retrieval.vector_index.vector_search import Matrix
 
 _QUERIES = 32  # encoded at a time

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from quati_pool.errors import ConfigError
-from quati_pool.retrieval.models.errors import ModelError
-from quati_pool.retrieval.models.loading import load_model
-from quati_pool.retrieval.models.location import LocalModel
-from quati_pool.retrieval.models.modules import transformer_folder
-from quati_pool.retrieval.models.parameters import devices_of
-from quati_pool.retrieval.pairwise.pair_tokens import Batch, Frame, TextReader
+from quati_pool.models.errors import ModelError
+from quati_pool.models.loading import load_model
+from quati_pool.models.location import LocalModel
+from quati_pool.models.modules import transformer_folder
+from quati_pool.models.pair_tokens import Batch, Frame, TextReader
+from quati_pool.models.parameters import devices_of
 from quati_pool.retrieval.pairwise.pairs import PairModel, PairParameters, PairReranker, Scorer, Scores
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from pydantic import Field
 
 from quati_pool.errors import ConfigError
-from quati_pool.retrieval.models.loading import load_errors, load_model
-from quati_pool.retrieval.models.location import LocalModel
-from quati_pool.retrieval.models.parameters import devices_of
-from quati_pool.retrieval.pairwise.pair_tokens import Batch, Frame, Part, TextReader
+from quati_pool.models.loading import load_errors, load_model
+from quati_pool.models.location import LocalModel
+from quati_pool.models.pair_tokens import Batch, Frame, Part, TextReader
+from quati_pool.models.parameters import devices_of
 from quati_pool.retrieval.pairwise.pairs import PairModel, PairParameters, PairReranker, Scorer, Scores
 
 _MAX_TOKENS = 512

@@ -20,16 +20,16 @@ from pydantic import Field
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import Counts
+from quati_pool.models.batches import Halving, spread, token_batches
+from quati_pool.models.errors import ModelError
+from quati_pool.models.kind import Kind, require_kind
+from quati_pool.models.loading import library_versions, require_neural
+from quati_pool.models.location import LocalModel, locate, locate_or_announce, locate_or_download
+from quati_pool.models.pair_tokens import Batch, Frame, TextReader, Tokens
+from quati_pool.models.parameters import ModelParameters, batch_tokens_of, devices_of
+from quati_pool.models.sizes import Shape, shape_of
 from quati_pool.records import Query, Run
 from quati_pool.retrieval import base, planning
-from quati_pool.retrieval.encoders.encoding import Halving, spread, token_batches
-from quati_pool.retrieval.models.errors import ModelError
-from quati_pool.retrieval.models.kind import Kind, require_kind
-from quati_pool.retrieval.models.loading import library_versions, require_neural
-from quati_pool.retrieval.models.location import LocalModel, locate, locate_or_announce, locate_or_download
-from quati_pool.retrieval.models.parameters import ModelParameters, batch_tokens_of, devices_of
-from quati_pool.retrieval.models.sizes import shape_of
-from quati_pool.retrieval.pairwise.pair_tokens import Batch, Frame, TextReader, Tokens
 from quati_pool.retrieval.shards import Shards
 
 Scores = npt.NDArray[np.float32]
@@ -141,7 +141,7 @@ class PairReranker(base.Reranker):
         """The estimate for one pass of the model per pair, over the passage's tokens and an assumed number of query
         tokens."""
         try:
-            shape: planning.Shape | None = shape_of(self.local().folder)
+            shape: Shape | None = shape_of(self.local().folder)
         except QuatiPoolError:  # the model is missing or cannot be used, which fetch reports
             shape = planning.known_shape(self.parameters.model)
         most = self.parameters.max_tokens or (shape.max_tokens if shape else None)

@@ -15,14 +15,14 @@ import numpy as np
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import MissingExtraError, QuatiPoolError
+from quati_pool.models.loading import load_model
+from quati_pool.models.parameters import batch_tokens_of, devices_of
 from quati_pool.records import Query
 from quati_pool.retrieval import base
 from quati_pool.retrieval.encoders.corpus_encoding import CorpusEncoding
 from quati_pool.retrieval.encoders.encoding import Encoded
 from quati_pool.retrieval.encoders.model_inputs import limit_tokens
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, missing_package
-from quati_pool.retrieval.models.loading import load_model
-from quati_pool.retrieval.models.parameters import batch_tokens_of, devices_of
 from quati_pool.retrieval.planning import Estimate, Workload
 from quati_pool.retrieval.sparse.impact_encoder import ImpactEncoder
 from quati_pool.retrieval.sparse.impact_search import invert, search_inverted, search_lucene

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from quati_pool.retrieval.models.parameters import ModelParameters
+from quati_pool.models.parameters import ModelParameters
 
 
 class SpladeParameters(ModelParameters):

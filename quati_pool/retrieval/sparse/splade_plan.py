@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+from quati_pool.models.sizes import Shape, shape_of, token_counter
 from quati_pool.retrieval import planning
-from quati_pool.retrieval.models.sizes import shape_of, token_counter
 from quati_pool.retrieval.planning import Estimate, Part, Workload
 from quati_pool.retrieval.sparse.splade_parameters import SpladeParameters
 
@@ -63,20 +63,18 @@ def estimate_splade(parameters: SpladeParameters, work: Workload, folder: Path |
     return encoded.plus(index=index, search=Part(0, seconds), memory=held, lines=(line,))
 
 
-def _lucene_bytes(terms: int, shape: planning.Shape | None) -> float:
+def _lucene_bytes(terms: int, shape: Shape | None) -> float:
     """Bytes per posting in a Lucene index: one for the impact, and some bits for the distance from the previous passage
     with the term. Measured: 1.4 if every passage has 64 of 85 terms, and 3 if it has 200 of 30,522."""
     return 1 + math.log2(max(_width(shape) / terms, 1)) / 4
 
 
-def _width(shape: planning.Shape | None) -> int:
+def _width(shape: Shape | None) -> int:
     """The size of the vocabulary."""
     return shape.vocabulary if shape else 30_522
 
 
-def _encoding(
-    parameters: SpladeParameters, work: Workload, folder: Path | None, shape: planning.Shape | None
-) -> Estimate:
+def _encoding(parameters: SpladeParameters, work: Workload, folder: Path | None, shape: Shape | None) -> Estimate:
     if shape is None:
         return planning.estimate_forward(parameters.model, None, work.passages, 0)
     limit = min(parameters.max_tokens or shape.max_tokens, shape.max_tokens)

@@ -18,13 +18,13 @@ from small_stores import by_query, indexed, search, store
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.models.errors import ModelMissingError
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval.base import ComponentEnvironment, Context
 from quati_pool.retrieval.bi_encoder import dense as module
 from quati_pool.retrieval.bi_encoder.dense import Dense, DenseParameters, DenseReranker
 from quati_pool.retrieval.bi_encoder.dense_parameters import EncodingParameters, settings_of
 from quati_pool.retrieval.encoders import passage_encoding
-from quati_pool.retrieval.models.errors import ModelMissingError
 from quati_pool.retrieval.planning import Workload
 from quati_pool.retrieval.vector_index.vector_search import Vectors
 from tests.tiny_models import dense as tiny

@@ -21,7 +21,8 @@ from small_stores import store
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from quati_pool.errors import QuatiPoolError
-from quati_pool.retrieval.encoders import encoding, text_truncation
+from quati_pool.models import text_truncation
+from quati_pool.retrieval.encoders import encoding
 from quati_pool.retrieval.encoders.encoding import Encoder, Halving, pieces, require_finite, token_batches
 from tests.tiny_models import dense as tiny
 

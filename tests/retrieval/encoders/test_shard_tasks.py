@@ -14,6 +14,8 @@ from small_stores import contents, store
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.models.loading import library_versions
+from quati_pool.models.parameters import ModelParameters
 from quati_pool.processes.base import Engine, pack_call, perform
 from quati_pool.processes.messages import unpack_outcome
 from quati_pool.processes.opening import open_engine
@@ -22,8 +24,6 @@ from quati_pool.retrieval.bi_encoder.dense import DenseParameters, DenseReranker
 from quati_pool.retrieval.bi_encoder.dense_parameters import EncodingParameters
 from quati_pool.retrieval.encoders import shard_tasks
 from quati_pool.retrieval.late_interaction.colbert_parameters import ColbertParameters
-from quati_pool.retrieval.models.loading import library_versions
-from quati_pool.retrieval.models.parameters import ModelParameters
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse.splade_parameters import SpladeParameters
 from tests.retrieval.encoders.small_shards import (

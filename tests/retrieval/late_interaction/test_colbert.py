@@ -23,6 +23,9 @@ from small_stores import by_query, contents, store
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.models import loading
+from quati_pool.models.errors import ModelError, ModelMissingError
+from quati_pool.models.loading import quiet
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval import planning
 from quati_pool.retrieval.base import ComponentEnvironment, Context
@@ -30,9 +33,6 @@ from quati_pool.retrieval.encoders import passage_encoding
 from quati_pool.retrieval.late_interaction.colbert import Colbert, ColbertReranker
 from quati_pool.retrieval.late_interaction.colbert_parameters import ColbertParameters, ColbertRerankerParameters
 from quati_pool.retrieval.late_interaction.token_encoder import TokenEncoder
-from quati_pool.retrieval.models import loading
-from quati_pool.retrieval.models.errors import ModelError, ModelMissingError
-from quati_pool.retrieval.models.loading import quiet
 from quati_pool.retrieval.shards import Shards
 from tests.tiny_models import multivector
 

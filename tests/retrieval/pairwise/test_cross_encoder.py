@@ -22,9 +22,9 @@ from tiny_models.cross_encoder import Family, cross_encoder
 from tiny_models.t5 import t5
 
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.models.errors import ModelError, ModelMissingError
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval.base import ComponentEnvironment, Context
-from quati_pool.retrieval.models.errors import ModelError, ModelMissingError
 from quati_pool.retrieval.pairwise.cross_encoder import CrossEncoder
 from quati_pool.retrieval.pairwise.pairs import PairParameters, QueryTooLongError
 from quati_pool.retrieval.planning import Workload

@@ -21,8 +21,8 @@ from tiny_models.cross_encoder import cross_encoder
 from tiny_models.t5 import WORDS, t5
 
 from quati_pool.errors import ConfigError
+from quati_pool.models.errors import ModelError
 from quati_pool.retrieval.base import ComponentEnvironment
-from quati_pool.retrieval.models.errors import ModelError
 from quati_pool.retrieval.pairwise import monot5 as module
 from quati_pool.retrieval.pairwise.monot5 import KNOWN, MonoT5, MonoT5Parameters
 from quati_pool.retrieval.pairwise.pairs import QueryTooLongError

@@ -16,10 +16,10 @@ from small_stores import store
 from tiny_models.cross_encoder import cross_encoder
 
 from quati_pool.errors import QuatiPoolError
+from quati_pool.models.loading import load_model
+from quati_pool.models.sizes import shape_of
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval.base import Context
-from quati_pool.retrieval.models.loading import load_model
-from quati_pool.retrieval.models.sizes import shape_of
 from quati_pool.retrieval.pairwise import pairs
 from quati_pool.retrieval.pairwise.pairs import pairs_digest
 from quati_pool.retrieval.planning import forward_flops

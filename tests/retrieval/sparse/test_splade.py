@@ -21,10 +21,10 @@ from small_stores import by_query, contents, indexed, search, store
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.models.errors import ModelError, ModelMissingError
 from quati_pool.records import Query
 from quati_pool.retrieval.base import Context
 from quati_pool.retrieval.encoders import encoding, passage_encoding
-from quati_pool.retrieval.models.errors import ModelError, ModelMissingError
 from quati_pool.retrieval.planning import KNOWN, Workload, forward_flops
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse.impact_encoder import ImpactEncoder

@@ -7,17 +7,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from quati_pool.errors import ConfigError
 from quati_pool.files.artifacts import digest
-from quati_pool.retrieval import base
-from quati_pool.retrieval.models.errors import ModelError, ModelMissingError
-from quati_pool.retrieval.models.files import files_to_download, model_files, require_complete
-from quati_pool.retrieval.models.loading import quiet
-from quati_pool.retrieval.models.parameters import ModelParameters
+from quati_pool.models.errors import ModelError, ModelMissingError
+from quati_pool.models.files import files_to_download, model_files, require_complete
+from quati_pool.models.loading import quiet
+from quati_pool.models.parameters import ModelParameters
+
+
+class Environment(Protocol):
+    """Where models are looked up."""
+
+    @property
+    def folder(self) -> Path:
+        """The workspace's, to which the folders of models are relative."""
+
+    @property
+    def digest(self) -> Callable[[Path], str]:
+        """Returns the SHA-256 of a file."""
 
 
 class LocalModel(NamedTuple):
@@ -27,20 +37,24 @@ class LocalModel(NamedTuple):
     identity: dict[str, Any]
 
 
-def locate(environment: base.ComponentEnvironment, model: str, revision: str | None) -> LocalModel:
+def locate(environment: Environment, model: str, revision: str | None) -> LocalModel:
     """Finds a model on this machine, without the network.
 
     ``model`` is a folder (absolute or relative to the workspace), or else a name on the hub. Raises ConfigError for a
     placeholder such as ``<yours>`` and for a folder with a revision, ModelMissingError if the model is not on this
     machine, and ModelError if it is incomplete.
     """
+    return _locate(environment.folder, environment.digest, model, revision)
+
+
+def _locate(workspace: Path, file_digest: Callable[[Path], str], model: str, revision: str | None) -> LocalModel:
     _require_name(model)
-    folder = environment.folder / Path(model).expanduser()
+    folder = workspace / Path(model).expanduser()
     if folder.is_dir():
         if revision is not None:
             raise ConfigError(f"model {model!r} is a folder, which has no revision {revision!r}; drop revision:")
         require_complete(folder, model)
-        files = {str(file.relative_to(folder)): environment.digest(file) for file in model_files(folder)}
+        files = {str(file.relative_to(folder)): file_digest(file) for file in model_files(folder)}
         return LocalModel(folder, {"digest": digest(files)})
     if folder.is_file():
         raise ModelError(f"model {model!r} is a file, not a folder; name the folder that holds config.json")
@@ -58,7 +72,7 @@ def locate(environment: base.ComponentEnvironment, model: str, revision: str | N
 
 
 def locate_or_download(
-    environment: base.ComponentEnvironment, model: str, revision: str | None, note: Callable[[str], None]
+    environment: Environment, model: str, revision: str | None, note: Callable[[str], None]
 ) -> LocalModel:
     """Finds a model, or downloads the files it needs from the hub unless HF_HUB_OFFLINE is set.
 
@@ -81,7 +95,7 @@ def locate_or_download(
 
 
 def locate_or_announce(
-    environment: base.ComponentEnvironment, parameters: ModelParameters, note: Callable[[str], None]
+    environment: Environment, parameters: ModelParameters, note: Callable[[str], None]
 ) -> LocalModel | None:
     """Finds a model without the network and without reading its weights.
 
@@ -91,7 +105,7 @@ def locate_or_announce(
     """
     model = parameters.model
     try:
-        return locate(replace(environment, digest=lambda path: ""), model, parameters.revision)
+        return _locate(environment.folder, lambda path: "", model, parameters.revision)
     except ModelMissingError:
         first = Path(model).parts[0]
         if _is_path(model) or (len(Path(model).parts) > 1 and (environment.folder / first).is_dir()):

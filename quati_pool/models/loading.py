@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.errors import MissingExtraError, QuatiPoolError
-from quati_pool.retrieval.models.errors import ModelError
-from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
+from quati_pool.models.errors import ModelError
+from quati_pool.models.parameters import ModelParameters, devices_of
 
 
 def require_neural(component: str) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quati_pool.retrieval.models.errors import ModelError
-from quati_pool.retrieval.models.modules import module_types, modules_of, read_config, text_readers
+from quati_pool.models.errors import ModelError
+from quati_pool.models.modules import module_types, modules_of, read_config, text_readers
 
 _TOKENIZERS = (
     "tokenizer.json", "vocab.txt", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model", "vocab.json",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.retrieval.encoders.text_truncation import TextTruncation
+from quati_pool.models.text_truncation import TextTruncation
 
 Tokens = npt.NDArray[np.int32]
 _CHARACTERS = 1_000_000

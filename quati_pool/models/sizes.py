@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from quati_pool.retrieval.models.errors import ModelError
-from quati_pool.retrieval.models.kind import T5_TYPES
-from quati_pool.retrieval.models.modules import modules_of, read_config, transformer_folder
-from quati_pool.retrieval.planning import Shape
+from quati_pool.models.errors import ModelError
+from quati_pool.models.kind import T5_TYPES
+from quati_pool.models.modules import modules_of, read_config, transformer_folder
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of a transformer; for an encoder-decoder, those of its encoder and the number of decoder layers.
+
+    ``ffn`` is the inner width of a feed-forward block, ``matrices`` the number of matrices in such a block (2, or 3 if
+    it is gated), and ``dimension`` that of the output vectors.
+    """
+
+    layers: int
+    hidden: int
+    ffn: int
+    heads: int
+    vocabulary: int
+    dimension: int
+    max_tokens: int
+    matrices: int = 2
+    decoder_layers: int = 0
 
 
 def shape_of(folder: Path) -> Shape:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from quati_pool.retrieval.models.errors import ModelError
+from quati_pool.models.errors import ModelError
 
 
 def modules_of(folder: Path) -> list[dict[str, Any]] | None:

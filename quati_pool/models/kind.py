@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from quati_pool.retrieval.models.errors import ModelError
-from quati_pool.retrieval.models.location import LocalModel
-from quati_pool.retrieval.models.modules import module_types, modules_of, read_config
+from quati_pool.models.errors import ModelError
+from quati_pool.models.location import LocalModel
+from quati_pool.models.modules import module_types, modules_of, read_config
 
 Kind = Literal["dense", "sparse", "multi-vector", "cross-encoder", "t5", "encoder"]
 

@@ -12,12 +12,12 @@ from urllib.parse import urlparse
 
 import pytest
 
+from quati_pool.models.errors import ModelMissingError
+from quati_pool.models.files import model_files
+from quati_pool.models.loading import load_model
+from quati_pool.models.location import locate_or_download
+from quati_pool.models.parameters import ModelParameters
 from quati_pool.retrieval.base import ComponentEnvironment
-from quati_pool.retrieval.models.errors import ModelMissingError
-from quati_pool.retrieval.models.files import model_files
-from quati_pool.retrieval.models.loading import load_model
-from quati_pool.retrieval.models.location import locate_or_download
-from quati_pool.retrieval.models.parameters import ModelParameters
 from tests.tiny_models import dense as tiny
 
 pytestmark = pytest.mark.neural

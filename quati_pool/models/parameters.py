@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from quati_pool.errors import ConfigError
-from quati_pool.retrieval import base
+from quati_pool.files.yaml_file import Model
 
 
-class ModelParameters(base.Parameters):
+class ModelParameters(Model):
     """The parameters that every component with a neural model has."""
 
     model: Annotated[str, Field(min_length=1, description="folder, or name on the Hugging Face hub")]
