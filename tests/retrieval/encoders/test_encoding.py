@@ -22,8 +22,9 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.models import text_truncation
+from quati_pool.models.batches import Halving, token_batches
 from quati_pool.retrieval.encoders import encoding
-from quati_pool.retrieval.encoders.encoding import Encoder, Halving, pieces, require_finite, token_batches
+from quati_pool.retrieval.encoders.encoding import Encoder, pieces, require_finite
 from tests.tiny_models import dense as tiny
 
 pytestmark = pytest.mark.neural
