@@ -265,6 +265,7 @@ BENCHMARKS = Registry(
         "qasc": "quati_pool.qa_benchmarks.qasc:Qasc",
         "arc": "quati_pool.qa_benchmarks.arc:Arc",
         "openbookqa": "quati_pool.qa_benchmarks.openbookqa:OpenBookQa",
+        "aristo": "quati_pool.qa_benchmarks.aristo:Aristo",
     },
 )
 PREPARATIONS = Registry(

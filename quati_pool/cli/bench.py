@@ -36,6 +36,20 @@ PredictionsOption = Annotated[
     list[str] | None,
     typer.Option("--predictions", metavar="[NAME=]FILE", help="Answers of your own, JSON {id: answer} (repeatable)."),
 ]
+ReaderOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reader",
+        metavar="[NAME=]PATH",
+        help="A model that answers on this machine, such as train reader writes (repeatable).",
+    ),
+]
+DeviceOption = Annotated[
+    str | None, typer.Option("--device", help="cpu, cuda, cuda:1 … for readers; by default a GPU where there is one.")
+]
+BatchTokensOption = Annotated[
+    int | None, typer.Option("--batch-tokens", min=1, help="Tokens of a reader's batch, padding included.")
+]
 OverOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -70,6 +84,9 @@ def bench(
     systems: SystemsOption = None,
     judge: JudgeOption = None,
     predictions: PredictionsOption = None,
+    reader: ReaderOption = None,
+    device: DeviceOption = None,
+    batch_tokens: BatchTokensOption = None,
     over: OverOption = None,
     to: WorkspaceOption = None,
     seed: RandomSeedOption = 0,
@@ -81,8 +98,8 @@ def bench(
     """Run a task of a question-answering benchmark on its released files.
 
     Retrieval tasks rank systems (six or more that need no model, or those of --systems); answering tasks
-    measure programs, predictions and, with --judge, a language model. There is one row for each split, language and
-    setting in the folder.
+    measure programs, predictions, models on this machine (--reader) and, with --judge, a language model. There is
+    one row for each split, language and setting in the folder.
     """
     if name == "list":
         _list(task, output_format, full)
@@ -105,7 +122,10 @@ def bench(
         settings=setting or (),
         systems=systems,
         judge=judge,
-        predictions=_named(predictions or ()),
+        predictions=[(name, Path(path)) for name, path in _named(predictions or (), "--predictions", "file")],
+        readers=_named(reader or (), "--reader", "reader"),
+        device=device,
+        batch_tokens=batch_tokens,
         over=over or (),
         to=to,
         seed=seed,
@@ -132,15 +152,15 @@ def _list(name: str | None, output_format: Format, full: bool) -> None:
     show(found, benchmark_list, tables, lambda found: serialize({"benchmarks": found}), output_format, full)
 
 
-def _named(given: list[str] | tuple[str, ...]) -> list[tuple[str, Path]]:
-    """Each predictions file with its system's name, which is the file's stem by default."""
+def _named(given: list[str] | tuple[str, ...], option: str, what: str) -> list[tuple[str, str]]:
+    """Each path with its system's name, by default the file's or folder's name up to the first dot."""
     named = []
     for text in given:
         name, equals, path = text.partition("=")
-        named.append((name, Path(path)) if equals else (Path(text).name.split(".")[0], Path(text)))
+        named.append((name, path) if equals else (Path(text).name.split(".")[0], text))
     if any(not name.strip() for name, _ in named):
-        raise typer.BadParameter("a file has no name; give it as NAME=FILE", param_hint="--predictions")
+        raise typer.BadParameter(f"a {what} has no name; give it as NAME=PATH", param_hint=option)
     twice = next((name for name, _ in named if [other for other, _ in named].count(name) > 1), None)
     if twice is not None:
-        raise typer.BadParameter(f"two files are called {twice!r}; give one as NAME=FILE", param_hint="--predictions")
+        raise typer.BadParameter(f"two {what}s are called {twice!r}; give one as NAME=PATH", param_hint=option)
     return named

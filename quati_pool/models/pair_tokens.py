@@ -29,6 +29,13 @@ class Batch(NamedTuple):
     types: npt.NDArray[np.int64]
 
 
+class Located(NamedTuple):
+    """A text's tokens, shape (tokens,), and the positions in the text where each begins and ends, shape (tokens, 2)."""
+
+    ids: Tokens
+    spans: npt.NDArray[np.int64]
+
+
 class TextReader:
     """Converts texts to token ids with a tokenizer of transformers. The only special token among them is the unknown
     one. ``most`` is the number of tokens in ``beginnings``."""
@@ -55,6 +62,14 @@ class TextReader:
                 tokens = np.array(ids[: self._most], dtype=np.int32)
                 read.append(self._spelled(tokens)[: self._most])
         return read
+
+    def located(self, text: str) -> Located:
+        """All tokens of a text, and where they are in it; only for a fast tokenizer."""
+        encoded = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        tokens = np.array(encoded["input_ids"], dtype=np.int32)
+        spans = np.array(encoded["offset_mapping"], dtype=np.int64).reshape(-1, 2)
+        times = [len(self._letters_of(token)) if token in self._special else 1 for token in tokens.tolist()]
+        return Located(self._spelled(tokens), np.repeat(spans, times, axis=0))
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         encoded = self._tokenizer(

@@ -17,7 +17,7 @@ def _places(level: str, split: str) -> tuple[str, ...]:
     return name, f"ARC-V1-Feb2018-2/{name}", f"ARC-V1-Feb2018/{name}", name.partition("/")[2]
 
 
-_FILES = QuestionFiles(
+FILES = QuestionFiles(
     "ARC",
     SOURCE,
     {
@@ -47,4 +47,4 @@ class Arc(Benchmark):
         "Answering? Try ARC, the AI2 Reasoning Challenge. 2018, arXiv 1803.05457"
     )
     source = SOURCE
-    tasks: ClassVar[Mapping[str, Task]] = {"expectations": Expectations(_FILES)}
+    tasks: ClassVar[Mapping[str, Task]] = {"expectations": Expectations(FILES)}

@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from quati_pool.errors import QuatiPoolError
 
 if TYPE_CHECKING:
+    from quati_pool.models.readers.base import ReaderAnswer, ReaderQuestion
     from quati_pool.qa_benchmarks.answer_prompts import AnswerRequest
 
 SPLITS = ("train", "validation", "test")
@@ -92,6 +93,8 @@ class AnswerTaskRun(ABC):
     """Ids of released questions without a right answer; predictions for them are ignored."""
     for_models: bool = True
     """Whether a model is asked; False where its requests would be the same as in another case."""
+    for_readers: bool = True
+    """Whether readers answer; False where their questions would be the same as in another case."""
     notes: Sequence[str] = ()
     EMPTY: ClassVar[Any] = ""
     """The answer that counts for a question without a prediction."""
@@ -107,6 +110,14 @@ class AnswerTaskRun(ABC):
     @abstractmethod
     def prediction(self, question_id: str, value: Any) -> Any:
         """The answer in a value of a predictions file; raises ValueError, with the fault and what was expected."""
+
+    def reader_question(self, question_id: str) -> ReaderQuestion:
+        """The question to a reader. Raises QuatiPoolError where readers cannot answer this task."""
+        raise QuatiPoolError(f"no reader answers questions of this form ({question_id}); drop --reader")
+
+    def from_reader(self, question_id: str, answer: ReaderAnswer) -> Any:
+        """The answer in a reader's answer; raises ValueError, in a clause, for one of another form."""
+        raise ValueError("cannot be measured here")
 
     @abstractmethod
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from quati_pool.models.readers.base import ReaderQuestion
 from quati_pool.qa_benchmarks.base import AnswerTask, Case, Row
 from quati_pool.qa_benchmarks.loaders import CaseLoader, LoaderTask
 from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceTaskRun, accuracy_row, drawn
@@ -64,7 +65,8 @@ def perturbed(question: MultipleChoice, setting: str, seed: int) -> MultipleChoi
     does not apply to it.
 
     - ``perturbed-incorrect-option``: one wrong option, drawn by seed and id, becomes the question, and its
-      own context ten copies of the question; a context that the options share stays as it is.
+      own context ten copies of the question; a context that the options share stays as it is, except for readers
+      (``ExpectationTaskRun.reader_question``).
     - ``no-option``: all options empty, their contexts kept. Only where each option has its own context: with a
       shared one nothing would distinguish the options.
     - ``no-question``: the question empty.
@@ -79,7 +81,7 @@ def perturbed(question: MultipleChoice, setting: str, seed: int) -> MultipleChoi
         options = _with(question.options, wrong, question.question)
         contexts = question.contexts
         if question.own_contexts:
-            contexts = _with(contexts, wrong, " ".join([question.question] * COPIES))
+            contexts = _with(contexts, wrong, copies(question.question))
         return replace(question, id=id_, options=options, contexts=contexts)
     if setting == NO_OPTION and question.own_contexts and read:
         return replace(question, id=id_, options=("",) * len(question.options))
@@ -88,6 +90,11 @@ def perturbed(question: MultipleChoice, setting: str, seed: int) -> MultipleChoi
     if setting == NO_CONTEXT and read:
         return replace(question, id=id_, contexts=("",) * len(question.contexts))
     return None
+
+
+def copies(question: str) -> str:
+    """The context of a perturbed option: the question, ten times."""
+    return " ".join([question] * COPIES)
 
 
 def drawn_wrong(question: MultipleChoice, seed: int) -> str:
@@ -117,10 +124,26 @@ class ExpectationTaskRun(MultipleChoiceTaskRun):
             name: [(one, changed) for one in keyed if (changed := perturbed(one, name, seed)) is not None]
             for name in (ORIGINAL, *(setting.name for setting in SETTINGS))
         }
+        self._shared_perturbed = {
+            changed.id: drawn_wrong(one, seed) for one, changed in self._settings[PERTURBED] if len(one.contexts) == 1
+        }
+        """The label of the perturbed option, by the id of each question whose options share a context."""
         asked = [changed for pairs in self._settings.values() for _, changed in pairs]
         originals = {changed.id: one.id for pairs in self._settings.values() for one, changed in pairs}
         all_notes = [*notes, *_unkeyed(case, len(questions) - len(keyed)), *_inapplicable(case, keyed, self._settings)]
         super().__init__(case, asked, seed, fitted_on=keyed, originals=originals, notes=all_notes)
+
+    def reader_question(self, question_id: str) -> ReaderQuestion:
+        """The question as a reader gets it. A reader scores every option with a context of its own, so in
+        ``perturbed-incorrect-option`` the perturbed option's is ten copies of the question where the others share one,
+        too."""
+        asked = super().reader_question(question_id)
+        if question_id not in self._shared_perturbed:
+            return asked
+        changed = self.by_id[question_id]
+        wrong = changed.labels.index(self._shared_perturbed[question_id])
+        contexts = changed.contexts * len(changed.options)
+        return replace(asked, contexts=_with(contexts, wrong, copies(changed.question)))
 
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
         """One row per setting that applies, ``original`` first: accuracy and chance in percent.
@@ -285,7 +308,8 @@ def _inapplicable(
             notes.append(f"{_named(case)}: {name} does not apply to {which} ({reason})")
     if shared:
         notes.append(
-            f"{_named(case)}: {PERTURBED} replaces the option alone where the options share one context, which stays"
+            f"{_named(case)}: {PERTURBED} replaces the option alone where the options share one context, which stays; "
+            "for a reader (--reader), which scores every option apart, its context too"
         )
     return notes
 
@@ -319,6 +343,10 @@ class Expectations(LoaderTask[Loader], AnswerTask):
         "monotonicity, sanity and reading: accuracy on questions with a wrong option made less likely, "
         "and without options, question or contexts"
     )
+
+    def questions(self, data: Path, case: Case, seed: int) -> Sequence[MultipleChoice]:
+        """The case's questions as released; nothing is drawn by ``seed``."""
+        return self._loader.load(data, case).questions
 
     def task_run(self, data: Path, case: Case, seed: int) -> ExpectationTaskRun:
         """The case's questions in every setting."""

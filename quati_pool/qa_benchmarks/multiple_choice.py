@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.problems import quoted
+from quati_pool.models.readers.base import ReaderAnswer, ReaderQuestion
 from quati_pool.qa_benchmarks.answer_prompts import AnswerForm, AnswerRequest, labelled_lines, load_answer_prompt
 from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case, Row
 
@@ -30,6 +31,8 @@ NONE_ANSWERED = "no question was answered"
 _BLOCK = 16_384
 # Cosines are compared after rounding to this many digits, as the order of summation changes the last ones.
 _DIGITS = 12
+# The scores of a neural model depend on the batch in the sixth digit.
+_NEURAL_DIGITS = 5
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,22 @@ class MultipleChoiceTaskRun(AnswerTaskRun):
             raise ValueError(f"is {quoted(label)}; expected one of {', '.join(labels)}")
         return label
 
+    def reader_question(self, question_id: str) -> ReaderQuestion:
+        """The question, with its options and contexts."""
+        question = self.by_id[question_id]
+        return ReaderQuestion(question.question, question.contexts, question.options)
+
+    def from_reader(self, question_id: str, answer: ReaderAnswer) -> str:
+        """The label of the option with the highest score, to five decimals; ties go to the lowest hash of id and label,
+        as those of ``tf-idf`` do."""
+        question = self.by_id[question_id]
+        if answer.option is None:
+            raise ValueError("is none of the options")
+        if len(answer.scores) != len(question.labels):
+            return question.labels[answer.option]
+        scores = np.array(answer.scores, dtype=np.float64)
+        return _highest(question, scores, self._originals.get(question_id, question_id), _NEURAL_DIGITS)
+
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
         """Accuracy and ``chance`` (the mean of 1 / options), in percent, over the questions that have an
         answer and a key."""
@@ -143,7 +162,7 @@ class MultipleChoiceTaskRun(AnswerTaskRun):
     def _tf_idf(self) -> dict[str, str]:
         similar = similarities(self.questions, self._fitted_on)
         return {
-            one.id: _nearest(one, cosines, self._originals.get(one.id, one.id))
+            one.id: _highest(one, cosines, self._originals.get(one.id, one.id), _DIGITS)
             for one, cosines in zip(self.questions, similar, strict=True)
         }
 
@@ -240,8 +259,9 @@ def _texts(question: MultipleChoice) -> Iterator[str]:
     yield from question.contexts
 
 
-def _nearest(question: MultipleChoice, cosines: Values, id_: str) -> str:
-    best = np.round(cosines, _DIGITS)
+def _highest(question: MultipleChoice, scores: Values, id_: str, digits: int) -> str:
+    """The label of the option with the highest score, shape (options,), after rounding to ``digits``."""
+    best = np.round(scores, digits)
     tied = [label for label, value in zip(question.labels, best, strict=True) if value == best.max()]
     return drawn(tied, id_)
 

@@ -25,7 +25,7 @@ def _complete(split: str) -> str:
     return f"Additional/{split}_complete.jsonl"
 
 
-_FILES = QuestionFiles(
+FILES = QuestionFiles(
     "OpenBookQA",
     SOURCE,
     {
@@ -61,7 +61,7 @@ class OpenBookQa(Benchmark):
     )
     source = SOURCE
     tasks: ClassVar[Mapping[str, Task]] = {
-        "expectations": Expectations(_FILES),
+        "expectations": Expectations(FILES),
         "contexts": Contexts(
             FactFiles(
                 _WITH_FACTS,

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from quati_pool.errors import ConfigError
+from quati_pool.models.readers.base import ReaderAnswer, ReaderQuestion
 from quati_pool.qa_benchmarks.answer_prompts import (
     AnswerForm,
     AnswerPrompt,
@@ -79,6 +80,11 @@ class QuestionView:
             parts.append(shortened(" | ".join(candidate.evidence), LONGEST_TEXT))
         return " — ".join(part for part in parts if part)
 
+    def evidence_texts(self, question: Question) -> tuple[str, ...]:
+        """Each candidate's evidence as one text; empty where the view has none, or no candidate has any."""
+        texts = tuple(" ".join(candidate.evidence) for candidate in question.candidates) if self.evidence else ()
+        return texts if any(text.strip() for text in texts) else ()
+
     def form(self, question: Question) -> AnswerForm:
         if not self.candidates or not question.candidates:
             return AnswerForm("texts")
@@ -127,6 +133,8 @@ class AnswerSetTaskRun(AnswerTaskRun):
         notes: Sequence[str] = (),
     ) -> None:
         self.case = case
+        # Examples are only for prompts.
+        self.for_readers = case.setting != FEW_SHOT
         self.questions = {question.id: question for question in questions if question.complete}
         self.dropped = frozenset(question.id for question in questions if not question.complete)
         self.ids = tuple(self.questions)
@@ -159,6 +167,24 @@ class AnswerSetTaskRun(AnswerTaskRun):
     def prediction(self, question_id: str, value: Any) -> tuple[str, ...]:
         """The distinct names of a list. Raises ValueError for anything else."""
         return distinct(value)
+
+    def reader_question(self, question_id: str) -> ReaderQuestion:
+        """The question with its candidates as options and, where the task gives it, each one's evidence as its context;
+        nothing is shortened here. Raises ConfigError for a task without candidates."""
+        if not self._shown.candidates:
+            raise ConfigError("readers choose among candidates, which this task does not give; drop --reader")
+        question = self.questions[question_id]
+        return ReaderQuestion(
+            question.question, self._shown.evidence_texts(question), tuple(one.text for one in question.candidates)
+        )
+
+    def from_reader(self, question_id: str, answer: ReaderAnswer) -> tuple[str, ...]:
+        """The distinct names of the chosen candidates, the one with the highest score first."""
+        if answer.chosen is None:
+            raise ValueError("does not decide of each candidate; train one with  train reader --task closed  or gold")
+        candidates = self.questions[question_id].candidates
+        best_first = sorted(answer.chosen, key=lambda place: -answer.scores[place] if answer.scores else 0.0)
+        return tuple(dict.fromkeys(candidates[place].text for place in best_first))
 
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
         """One row with all measures over the questions that are answered."""

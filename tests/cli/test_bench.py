@@ -143,7 +143,7 @@ def test_a_model_answers_and_is_not_asked_twice(tmp_path: Path, cli: Cli, monkey
         (("romqa", "closed", "--data", "."), 1, "https://github.com/facebookresearch/romqa"),
         (("race", "expectations", "--data", "."), 1, "https://www.cs.cmu.edu/~glai1/data/race/"),
         (("list", "pirra"), 1, "did you mean 'pira'?"),
-        (("pira", "mrc", "--data", ".", "--predictions", "a.json", "--predictions", "b/a.json"), 2, "NAME=FILE"),
+        (("pira", "mrc", "--data", ".", "--predictions", "a.json", "--predictions", "b/a.json"), 2, "NAME=PATH"),
         (("pira", "mrc", "--data", ".", "--predictions", "=a.json"), 2, "a file has no name"),
         (("pira", "mrc", "--data", ".", "--judge", "gpt"), 1, "pool.yaml is not a file; name the pool.yaml"),
     ],

@@ -41,6 +41,11 @@ ARTICLES = ["dev/high/1.txt", "dev/middle/2.txt", "train/high/3.txt"]
         ("arc", "expectations", Case("test", "en", "easy"), ["ARC-Easy-Test.jsonl"], ["ARC-Easy-Test.jsonl"]),
         ("openbookqa", "expectations", Case("test", "en"), ["test.jsonl", "openbook.txt"], ["test.jsonl"]),
         (
+            "aristo", "expectations", Case("test", "en"),
+            ["arc/ARC-Easy-Test.jsonl", "arc/ARC-Challenge-Test.jsonl", "test.jsonl", "regents/test.jsonl"],
+            ["arc/ARC-Challenge-Test.jsonl", "arc/ARC-Easy-Test.jsonl", "regents/test.jsonl", "test.jsonl"],
+        ),
+        (
             "openbookqa", "contexts", Case("test", "en"), ["test_complete.jsonl", "Data/Main/openbook.txt"],
             ["Data/Main/openbook.txt", "test_complete.jsonl"],
         ),

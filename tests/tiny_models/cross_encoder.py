@@ -20,9 +20,17 @@ _CHARACTERS = string.ascii_letters + string.digits + string.punctuation + "ãç�
 
 
 def cross_encoder(
-    folder: Path, family: Family = "bert", *, labels: int = 1, positions: int = 64, seed: int = 0, **config: Any
+    folder: Path,
+    family: Family = "bert",
+    *,
+    labels: int = 1,
+    positions: int = 64,
+    seed: int = 0,
+    head: str = "ForSequenceClassification",
+    **config: Any,
 ) -> Path:
-    """A folder with a sequence classifier of ``family`` and its tokenizer, which knows letters, few words."""
+    """A folder with a sequence classifier of ``family``, or a model with another ``head``, and its tokenizer, which
+    knows letters, few words."""
     tokenizer = _tokenizer(family, positions)
     # RoBERTa counts positions from after the padding's, which is 1.
     more = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2} if family != "bert" else {}
@@ -41,7 +49,7 @@ def cross_encoder(
     }
     torch.manual_seed(seed)
     made = getattr(transformers, f"{name}Config")(**{**settings, **more, **config})
-    model = getattr(transformers, f"{name}ForSequenceClassification")(made)
+    model = getattr(transformers, f"{name}{head}")(made)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

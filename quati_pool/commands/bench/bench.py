@@ -12,11 +12,12 @@ from quati_pool.commands.bench.answers import Answerer, ask, chosen_answerer
 from quati_pool.commands.bench.collections import Source, write_workspace
 from quati_pool.commands.bench.predictions import read_predictions
 from quati_pool.commands.bench.provenance import Inputs
+from quati_pool.commands.bench.readers import NamedReader, open_readers, read_answers
 from quati_pool.commands.bench.retrieval import Curve, retrieve
 from quati_pool.commands.bench.systems_file import SystemsFile
 from quati_pool.commands.llm_runs import budget_spent, check_budget
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.files.artifacts import file_digest
+from quati_pool.files.artifacts import digest, file_digest
 from quati_pool.project.events import Listener
 from quati_pool.qa_benchmarks.base import (
     AnswerTask,
@@ -42,8 +43,9 @@ _SPLITS = {"dev": "validation", "val": "validation"}
 class BenchOptions:
     """Which cases to measure, and which systems.
 
-    ``systems``: a pool.yaml with the systems that search and the judge that ``judge`` names. ``over``: the systems
-    whose best passages a model reads. ``to``: the workspace to write a retrieval task's collection into.
+    ``systems``: a pool.yaml with the systems that search and the judge that ``judge`` names. ``readers``: the names of
+    their rows and their models, folders or names on the hub; ``device`` and ``batch_tokens`` are theirs. ``over``: the
+    systems whose best passages a model reads. ``to``: the workspace to write a retrieval task's collection into.
     ``folder``: where runs, answers and reports are kept. ``budget``: US dollars, None for no limit.
     """
 
@@ -54,6 +56,9 @@ class BenchOptions:
     systems: Path | None = None
     judge: str | None = None
     predictions: Sequence[tuple[str, Path]] = ()
+    readers: Sequence[tuple[str, str]] = ()
+    device: str | None = None
+    batch_tokens: int | None = None
     over: Sequence[str] = ()
     to: Path | None = None
     seed: int = 0
@@ -66,7 +71,8 @@ class BenchResult:
 
     ``workspaces``: the pool.yaml of each collection that was written (with ``to``, instead of rows). ``files``: the
     contents of the task's further files by name. ``inputs``: the hash of each file that was read, by its path in the
-    data folder or by the option that named it. ``models``: the model by the judge's name. ``error``: why questions
+    data folder or by the option that named it; a reader's is that of all that changes its answers. ``models``: the
+    model by the name of the judge or reader. ``error``: why questions
     were left without an answer. ``interrupted``: whether that was Ctrl-C.
     """
 
@@ -116,7 +122,9 @@ def bench(
     answerer = chosen_answerer(config, options.judge) if options.judge else None
     if answerer is not None:
         result.models[answerer.name] = answerer.parameters.model
-    runner = _CaseRunner(result, answerer, listener, stop, Inputs(data))
+    readers = open_readers(options.readers, options.device, options.batch_tokens, listener)
+    result.models.update(options.readers)
+    runner = _CaseRunner(result, answerer, readers, listener, stop, Inputs(data))
     if isinstance(task, RetrievalTask):
         systems = SystemsFile.read(options.systems) if options.systems else None
         if options.to is not None:
@@ -133,9 +141,12 @@ def bench(
         for case in cases:
             runner.answer(task.task_run(data, case, options.seed), options.predictions if case == predicted else ())
         if not result.rows and result.error is None:
-            result.note(f"no program answers {name} {task_name}: name a model with --judge, or give --predictions")
+            result.note(
+                f"no program answers {name} {task_name}: name a model with --judge or --reader, or give --predictions"
+            )
     # Hashed last, as the code that reads a broken file reports it better.
     result.inputs = _inputs(runner.inputs, task, cases, options)
+    result.inputs.update({f"--reader {each.name}": digest(each.reader.identity) for each in readers})
     return result
 
 
@@ -162,7 +173,10 @@ def _refuse_misfits(name: str, task: Task, options: BenchOptions) -> None:
         "--to": options.to is not None and not retrieval,
         "--judge": options.judge is not None and not asks,
         "--budget": options.budget is not None and options.judge is None,
-        "--over": bool(options.over) and not (reads and options.judge),
+        "--reader": bool(options.readers) and not asks,
+        "--device": options.device is not None and not options.readers,
+        "--batch-tokens": options.batch_tokens is not None and not options.readers,
+        "--over": bool(options.over) and not (reads and (options.judge or options.readers)),
         "--predictions": bool(options.predictions) and retrieval,
         "--systems": options.systems is not None and not retrieval and options.judge is None,
     }
@@ -170,8 +184,9 @@ def _refuse_misfits(name: str, task: Task, options: BenchOptions) -> None:
         if misfit:
             raise ConfigError(f"{option} has no effect on {name} {task.name} with these options; drop it")
     check_budget(options.budget)
-    if options.to is not None and options.judge is not None:
-        raise ConfigError("--to only writes a collection and asks no model; drop --judge, or --to")
+    for option, given in (("--judge", options.judge is not None), ("--reader", bool(options.readers))):
+        if options.to is not None and given:
+            raise ConfigError(f"--to only writes a collection and asks no model; drop {option}, or --to")
 
 
 def _chosen(cases: Sequence[Case], options: BenchOptions) -> list[Case]:
@@ -224,6 +239,7 @@ class _CaseRunner:
 
     result: BenchResult
     answerer: Answerer | None
+    readers: Sequence[NamedReader]
     listener: Listener
     stop: threading.Event | None
     inputs: Inputs
@@ -254,7 +270,7 @@ class _CaseRunner:
         result, options = self.result, self.result.options
         folder = options.folder / "collections" / case_folder(task, case)
         collection, config = self._workspace(folder, task, case, systems, keep=False)
-        asks = isinstance(task, ReadingTask) and self.answerer is not None
+        asks = isinstance(task, ReadingTask) and (self.answerer is not None or bool(self.readers))
         found = retrieve(config, collection, task, case, self.listener, options.over if asks else None)
         result.rows += found.rows
         result.note(*found.notes)
@@ -266,29 +282,45 @@ class _CaseRunner:
             for k in task.readers:
                 task_run = task.reading(result.data, case, k, {query: texts[:k] for query, texts in passages.items()})
                 result.note(*(f"{run_tag}@{k}, {note}" for note in task_run.notes))
+                for named in self.readers:
+                    self._read(task_run, named, f"{named.name} over {run_tag}@{k}")
                 self._ask(task_run, f"{options.judge} over {run_tag}@{k}")
 
     def answer(self, task_run: AnswerTaskRun, predictions: Sequence[tuple[str, Path]]) -> None:
-        """Adds the rows of programs, predictions and the model on one case."""
+        """Adds the rows of programs, predictions, readers and the model on one case."""
         result = self.result
         result.note(*task_run.notes)
         programs = task_run.programs()
         for system, answers in programs.items():
             result.rows += task_run.rows(system, answers)
+        taken = {*programs, result.options.judge}
+        for option, name in (
+            *(("--predictions", name) for name, _ in predictions),
+            *(("--reader", named.name) for named in self.readers),
+        ):
+            if name in taken:
+                raise ConfigError(f"{option} {name}: another row already has this name; give another by NAME=PATH")
+            taken.add(name)
         for system, path in predictions:
-            if system in programs or system == result.options.judge:
-                raise ConfigError(
-                    f"--predictions {system}: another row already has this name; give the file as NAME=FILE"
-                )
             answers, missing = read_predictions(path, task_run)
             if missing:
                 lacking = f"{len(missing):,} of {len(task_run.ids):,} questions"
                 result.note(f"{system}: {lacking} have no prediction in {path.name} and count as empty")
             result.rows += task_run.rows(system, answers)
-        if self.answerer is not None and task_run.for_models:
+        if task_run.for_models and task_run.for_readers:
+            for named in self.readers:
+                self._read(task_run, named, named.name)
+        if task_run.for_models:
             self._ask(task_run, str(result.options.judge))
         result.rows += task_run.extra_rows()
         result.files.update(task_run.files())
+
+    def _read(self, task_run: AnswerTaskRun, named: NamedReader, system: str) -> None:
+        """Adds the rows of a reader."""
+        result = self.result
+        answers = read_answers(task_run, named, result.options.folder / "answers", self.listener)
+        result.note(*answers.notes)
+        result.rows += task_run.rows(system, answers.values)
 
     def _ask(self, task_run: AnswerTaskRun, system: str) -> None:
         """Adds the row of the model if all questions have been asked; otherwise sets ``result.error``."""

@@ -11,6 +11,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from quati_pool.models.readers.base import ReaderAnswer, ReaderQuestion
 from quati_pool.qa_benchmarks.answer_prompts import (
     AnswerForm,
     AnswerPrompt,
@@ -21,7 +22,7 @@ from quati_pool.qa_benchmarks.answer_prompts import (
 from quati_pool.qa_benchmarks.base import AnswerTask, AnswerTaskRun, Case, Row
 from quati_pool.qa_benchmarks.pira.files import ANSWER, released
 from quati_pool.qa_benchmarks.pira.routes import Route, case_rows, cases_of, route_of
-from quati_pool.qa_benchmarks.token_overlap import exact_match, token_f1, tokens
+from quati_pool.text.token_overlap import exact_match, token_f1, tokens
 
 ENGLISH_TEXT = "english-text"
 
@@ -53,6 +54,7 @@ class WordsTaskRun(AnswerTaskRun):
         self.case = case
         self._questions = {one.question_id: one for one in questions if tokens(one.expected)}
         self.ids = list(self._questions)
+        self._reads = any(one.texts for one in questions)
         self.dropped = {one.question_id for one in questions} - set(self.ids)
         self.notes = [*notes, *_dropped_note(case, len(self.dropped), len(questions))]
         self._extra = extra or {}
@@ -60,6 +62,11 @@ class WordsTaskRun(AnswerTaskRun):
     @cached_property
     def _prompt(self) -> AnswerPrompt:
         return load_answer_prompt(f"answer-{self.case.language}")
+
+    @property
+    def expected(self) -> Mapping[str, str]:
+        """The right answer to each question, by its id."""
+        return {question_id: one.expected for question_id, one in self._questions.items()}
 
     def programs(self) -> Mapping[str, Mapping[str, str]]:
         human = {question_id: one.human for question_id, one in self._questions.items() if one.human}
@@ -73,6 +80,17 @@ class WordsTaskRun(AnswerTaskRun):
         if not isinstance(value, str):
             raise ValueError(f"its answer is {_kind(value)}; expected a string")
         return value
+
+    def reader_question(self, question_id: str) -> ReaderQuestion:
+        """The question with its texts as one, in their order: an empty one where it has none and others have some,
+        no context where none has."""
+        one = self._questions[question_id]
+        return ReaderQuestion(one.question, (" ".join(one.texts),) if self._reads else ())
+
+    def from_reader(self, question_id: str, answer: ReaderAnswer) -> str:
+        if answer.text is None:
+            raise ValueError("does not answer in words, which this task is about")
+        return answer.text
 
     def rows(self, system: str, answers: Mapping[str, str]) -> list[Row]:
         pairs = [(answers[name], one.expected) for name, one in self._questions.items() if name in answers]

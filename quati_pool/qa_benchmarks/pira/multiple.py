@@ -15,7 +15,7 @@ import numpy as np
 from quati_pool.errors import InputError
 from quati_pool.files.problems import quoted
 from quati_pool.files.tables import Field, read_table
-from quati_pool.qa_benchmarks.base import SPLITS, AnswerTask, AnswerTaskRun, Case, Row
+from quati_pool.qa_benchmarks.base import SPLITS, AnswerTask, Case, Row
 from quati_pool.qa_benchmarks.expectations import Expectations, Loaded
 from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceTaskRun
 from quati_pool.qa_benchmarks.pira.candidates import AnsweredQuestion, CandidateSet, K, candidate_sets, plain
@@ -92,7 +92,11 @@ class MultipleChoiceTask(AnswerTask):
         theirs = _released_sets_path(data, case)
         return [released(data, f"{case.split}.csv"), *([] if theirs is None else [theirs])]
 
-    def task_run(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
+    def questions(self, data: Path, case: Case, seed: int) -> Sequence[MultipleChoice]:
+        """The questions of ``task_run``."""
+        return self.task_run(data, case, seed).questions
+
+    def task_run(self, data: Path, case: Case, seed: int) -> MultipleChoiceTaskRun:
         """The questions of a case; raises InputError, with the line, for a row that is not a question with options."""
         if case.setting.startswith(AS_RELEASED):
             questions, notes = read_sets(released(data, f"MCQA-{case.split}.csv"))

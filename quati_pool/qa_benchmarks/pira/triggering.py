@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from quati_pool.errors import InputError
 from quati_pool.files.problems import quoted
+from quati_pool.models.readers.base import ReaderAnswer, ReaderQuestion
 from quati_pool.qa_benchmarks.answer_prompts import AnswerForm, AnswerPrompt, AnswerRequest, load_answer_prompt
 from quati_pool.qa_benchmarks.base import AnswerTask, AnswerTaskRun, Case, Row
 from quati_pool.qa_benchmarks.pira.files import (
@@ -155,6 +156,16 @@ class TriggeringTaskRun(AnswerTaskRun):
         if isinstance(value, (bool, int, float)) and value in (0, 1):
             return YES if value else NO
         raise ValueError(f'is {quoted(json.dumps(value, ensure_ascii=False))}; expected "yes" or "no", or 1 or 0')
+
+    def reader_question(self, question_id: str) -> ReaderQuestion:
+        """The question with its text."""
+        question = self._by_id[question_id]
+        return ReaderQuestion(question.question, (question.text,))
+
+    def from_reader(self, question_id: str, answer: ReaderAnswer) -> str:
+        if answer.answerable is None:
+            raise ValueError("does not say whether a text answers a question; train one with  train reader --task at")
+        return YES if answer.answerable else NO
 
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
         """``F1``, the mean of both classes' F1 weighted by their numbers of questions, and ``accuracy``, in percent."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quati_pool.qa_benchmarks.base import Case, Row
+from quati_pool.qa_benchmarks.expectations import NO_CONTEXT, NO_OPTION, NO_QUESTION, ORIGINAL, PERTURBED
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ RANDOM = "random order"
 
 _SHARES = re.compile(r"success|nDCG|^share|overlap|\b(?:AP|RR|Judged)\b")
 _PERCENT = re.compile(r"F1|\bEM\b|accuracy|precision|recall|chance|\bP@")
+_PERTURBATIONS = {
+    ORIGINAL: "Original",
+    PERTURBED: "Perturbed",
+    NO_OPTION: "No option",
+    NO_QUESTION: "No question",
+    NO_CONTEXT: "No context",
+}
 _NAMED = 4
 _GAP = 2
 
@@ -68,10 +76,11 @@ def result_tables(result: BenchResult, measures: int | None = MOST_MEASURES, wid
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in result.rows:
         groups.setdefault((*row.measures, "", *_scalars(row)), []).append(row)
-    tables: list[Table] = []
+    tables = _by_perturbation(result)
+    first = next(iter(groups.values()), None)
     for rows in groups.values():
         title = f"{result.benchmark.title}: {result.task.name}"
-        if tables:
+        if rows is not first:
             systems = dict.fromkeys(row.system for row in rows)
             title += f", {_listed(systems if len(systems) == 1 else rows[0].measures)}"
         tables += _measured(title, rows, measures, width)
@@ -94,6 +103,35 @@ class _Content:
     @property
     def width(self) -> int:
         return max(map(len, (self.column.heading, *map(self.column.show, self.cells))))
+
+
+def _by_perturbation(result: BenchResult) -> list[Table]:
+    """A table of accuracies with a row per system and a column per perturbation, the form of the tables of Shah, Gupta
+    and Roth (arXiv 2011.10647); none for other tasks than ``expectations``."""
+    systems: dict[tuple[str, Case], dict[str, float | None]] = {}
+    for row in result.rows:
+        if "expectation" in row.extra:
+            setting, _, perturbation = row.case.setting.rpartition("/")
+            cells = systems.setdefault((row.system, row.case._replace(setting=setting)), {})
+            cells[perturbation] = row.measures.get("accuracy")
+    if not systems:
+        return []
+    there = dict.fromkeys(name for cells in systems.values() for name in cells)
+    rows = [Row(system, case, 0, {}) for system, case in systems]
+    content = _about(rows, whole=False)
+    content += [
+        _Content(Column(_PERTURBATIONS[name], 2), [cells.get(name, "") for cells in systems.values()])
+        for name in _PERTURBATIONS
+        if name in there
+    ]
+    title = f"{result.benchmark.title}: accuracy on perturbed questions"
+    cases = {row.case for row in rows}
+    if len(cases) == 1:
+        title += f" ({in_words(cases.pop())})"
+    lines = [list(line) for line in zip(*(one.cells for one in content), strict=True)]
+    lacking = any("" in line for line in lines)
+    note = "In percent. Empty where the perturbation does not apply." if lacking else "In percent."
+    return [Table(title, [one.column for one in content], lines, note)]
 
 
 def _measured(title: str, rows: Sequence[Row], limit: int | None, width: int | None) -> list[Table]:

@@ -192,7 +192,7 @@ def test_predictions_may_not_be_called_as_another_row_is(tmp_path, name):
     message = refused(
         tmp_path, "capitals", splits=["test"], predictions=[(name, path)], judge="gpt", systems=pool(tmp_path)
     )
-    assert message == f"--predictions {name}: another row already has this name; give the file as NAME=FILE"
+    assert message == f"--predictions {name}: another row already has this name; give another by NAME=PATH"
 
 
 def test_predictions_answer_one_case_and_its_first_setting(tmp_path):

@@ -170,6 +170,29 @@ def test_a_further_key_that_holds_names_is_a_table() -> None:
     assert nested.rows == [["a", "en", "validation", "holds", "fails"]]
 
 
+def test_perturbed_questions_are_columns_of_the_first_table_as_in_the_paper() -> None:
+    def row(system: str, setting: str, accuracy: float | None) -> Row:
+        return Row(system, Case("test", "en", setting), 9, {"accuracy": accuracy}, extra={"expectation": None})
+
+    settings = ("original", "perturbed-incorrect-option", "no-question", "no-context")
+    rows = [row("a", f"high/{name}", place / 8) for place, name in enumerate(settings)]
+    rows += [row("a", f"middle/{name}", 50.0) for name in settings[:3]]
+    rows += [row("b", "high/original", None)]
+    first = tables(result(*rows))[0]
+    assert headings(first) == ["System", "Setting", "Original", "Perturbed", "No question", "No context"]
+    assert first.rows == [
+        ["a", "high", 0.0, 0.125, 0.25, 0.375],
+        ["a", "middle", 50.0, 50.0, 50.0, ""],
+        ["b", "high", None, "", "", ""],
+    ]
+    assert first.note == "In percent. Empty where the perturbation does not apply."
+    alone = tables(result(*rows[:4]))[0]
+    assert (alone.title, headings(alone)[:2]) == (
+        "Capitals: accuracy on perturbed questions (en, test, high)",
+        ["System", "Original"],
+    )
+
+
 def test_a_wide_table_goes_on_in_a_further_one_and_loses_nothing() -> None:
     setting = Case("test", "en", "perturbed-incorrect-option")
     names = [f"cluster_min complete precision@{10**place}" for place in range(6)]

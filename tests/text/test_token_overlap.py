@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.qa_benchmarks.token_overlap import exact_match, token_f1, tokens
+from quati_pool.text.token_overlap import exact_match, token_f1, tokens
 
 WORDS = st.lists(st.sampled_from(["the", "tide", "maré", "2.9", "CO2,", "“q”", "...", "Tide"]), max_size=8).map(
     " ".join

@@ -1,0 +1,93 @@
+"""Training examples for readers from Pirá's released files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from quati_pool.errors import ConfigError
+from quati_pool.qa_benchmarks.base import AnswerTask, Case
+from quati_pool.qa_benchmarks.multiple_choice import MultipleChoiceTaskRun
+from quati_pool.qa_benchmarks.pira.answering import ClosedAnswering, MachineReading, WordsTaskRun
+from quati_pool.qa_benchmarks.pira.files import released
+from quati_pool.qa_benchmarks.pira.multiple import MultipleChoiceTask
+from quati_pool.qa_benchmarks.pira.retrieval import PassageRetrieval
+from quati_pool.qa_benchmarks.pira.triggering import YES, AnswerTriggering, labelled
+from quati_pool.registry import nearest
+from quati_pool.training.readers.classifier import LabelledText
+from quati_pool.training.readers.extractive import FoundAnswer
+from quati_pool.training.readers.generative import WrittenAnswer
+
+_TASKS: Mapping[str, AnswerTask] = {task.name: task for task in (ClosedAnswering(), MachineReading())}
+
+
+def words_run(task: str, data: Path, case: Case, seed: int) -> WordsTaskRun:
+    """The questions of ``cgqa`` or ``mrc`` in a case; raises ConfigError for a case that the folder lacks."""
+    answering = _TASKS[task]
+    _require(answering.cases(data), case)
+    run = answering.task_run(data, case, seed)
+    assert isinstance(run, WordsTaskRun)
+    return run
+
+
+def reading_run(data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> WordsTaskRun:
+    """The questions of ``oqa`` in a case, each with the texts of its best ``k`` passages (by query_id, best first)."""
+    return PassageRetrieval().reading(data, case, k, passages)
+
+
+def written_answers(run: WordsTaskRun) -> list[WrittenAnswer]:
+    """The questions with their answers, to write."""
+    expected = run.expected
+    return [
+        WrittenAnswer(question_id, run.reader_question(question_id), expected[question_id]) for question_id in run.ids
+    ]
+
+
+def found_answers(run: WordsTaskRun) -> list[FoundAnswer]:
+    """The questions with their texts and answers, to mark. Raises ConfigError for questions without a text."""
+    found = []
+    for question_id, answer in run.expected.items():
+        question = run.reader_question(question_id)
+        if not question.contexts:
+            raise ConfigError("an extractive reader marks answers in texts, which cgqa does not give; use --task mrc")
+        found.append(FoundAnswer(question_id, question.question, question.contexts[0], answer))
+    return found
+
+
+def choice_run(data: Path, case: Case, seed: int) -> MultipleChoiceTaskRun:
+    """The questions of ``mcqa`` in a case."""
+    task = MultipleChoiceTask()
+    _require(task.cases(data), case)
+    run = task.task_run(data, case, seed)
+    assert isinstance(run, MultipleChoiceTaskRun)
+    return run
+
+
+def written_options(run: MultipleChoiceTaskRun) -> list[WrittenAnswer]:
+    """The questions with their options, and the right one to write."""
+    return [
+        WrittenAnswer(one.id, run.reader_question(one.id), one.options[one.labels.index(one.gold)])
+        for one in run.questions
+        if one.gold is not None
+    ]
+
+
+def labelled_texts(data: Path, case: Case, paraphrases: bool) -> list[LabelledText]:
+    """The labelled questions of ``at`` in a case with their texts; with ``paraphrases``, those of the case's setting
+    follow each question as examples of their own, which training data may have and held-out data may not."""
+    _require(AnswerTriggering().cases(data), case)
+    questions, _ = labelled(released(data, f"{case.split}.csv"), case)
+    found = []
+    for one in questions:
+        asked = (one.question, *(one.paraphrases if paraphrases else ()))
+        for number, question in enumerate(asked):
+            example_id = one.query_id if not number else f"{one.query_id}#paraphrase-{number}"
+            found.append(LabelledText(example_id, question, one.text, one.label == YES))
+    return found
+
+
+def _require(cases: Sequence[Case], case: Case) -> None:
+    if case not in cases:
+        there = [" ".join(filter(None, each)) for each in cases]
+        wanted = " ".join(filter(None, case))
+        raise ConfigError(f"the folder holds no case {wanted!r} to learn from; {nearest(wanted, there)}")
