@@ -42,6 +42,12 @@ OverOption = Annotated[
         "--over", metavar="SYSTEM", help="Whose passages the model reads (repeatable); by default the first's."
     ),
 ]
+CutOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cut", metavar="WAY", help="Search passages of the texts: cut at words or at sentences (pira's ir and oqa)."
+    ),
+]
 WorkspaceOption = Annotated[
     Path | None,
     typer.Option("--to", metavar="WORKSPACE", help="Write the collection as a workspace; run nothing."),
@@ -71,6 +77,7 @@ def bench(
     judge: JudgeOption = None,
     predictions: PredictionsOption = None,
     over: OverOption = None,
+    cut: CutOption = None,
     to: WorkspaceOption = None,
     seed: RandomSeedOption = 0,
     budget: BudgetOption = None,
@@ -107,6 +114,7 @@ def bench(
         judge=judge,
         predictions=_named(predictions or ()),
         over=over or (),
+        cut=cut,
         to=to,
         seed=seed,
         budget=budget,

@@ -43,8 +43,9 @@ class BenchOptions:
     """Which cases to measure, and which systems.
 
     ``systems``: a pool.yaml with the systems that search and the judge that ``judge`` names. ``over``: the systems
-    whose best passages a model reads. ``to``: the workspace to write a retrieval task's collection into.
-    ``folder``: where runs, answers and reports are kept. ``budget``: US dollars, None for no limit.
+    whose best passages a model reads. ``cut``: how texts are cut into passages, None for the task's own way. ``to``:
+    the workspace to write a retrieval task's collection into. ``folder``: where runs, answers and reports are kept.
+    ``budget``: US dollars, None for no limit.
     """
 
     folder: Path
@@ -55,6 +56,7 @@ class BenchOptions:
     judge: str | None = None
     predictions: Sequence[tuple[str, Path]] = ()
     over: Sequence[str] = ()
+    cut: str | None = None
     to: Path | None = None
     seed: int = 0
     budget: float | None = None
@@ -106,6 +108,8 @@ def bench(
         raise ConfigError(f"{name} has no task {task_name!r}; {nearest(task_name, benchmark.tasks)}")
     task = benchmark.tasks[task_name]
     _refuse_misfits(name, task, options)
+    if options.cut is not None:
+        task = _cut_task(task, options.cut)
     if not data.is_dir():
         raise ConfigError(f"{data} is not a folder; give --data the folder with the files of {benchmark.source}")
     config = options.systems or _CONFIG
@@ -139,6 +143,14 @@ def bench(
     return result
 
 
+def _cut_task(task: Task, way: str) -> Task:
+    """The task over passages that are cut this way. Raises ConfigError for a way that it does not have."""
+    assert isinstance(task, RetrievalTask)
+    if way not in task.cuts:
+        raise ConfigError(f"--cut {way}: {task.name} cuts at {' or '.join(task.cuts)}; name one")
+    return task.cut_as(way)
+
+
 def _inputs(read: Inputs, task: Task, cases: Sequence[Case], options: BenchOptions) -> dict[str, str]:
     """The hashes of all files that were read."""
     for case in cases:
@@ -162,6 +174,7 @@ def _refuse_misfits(name: str, task: Task, options: BenchOptions) -> None:
         "--to": options.to is not None and not retrieval,
         "--judge": options.judge is not None and not asks,
         "--budget": options.budget is not None and options.judge is None,
+        "--cut": options.cut is not None and not (isinstance(task, RetrievalTask) and task.cuts),
         "--over": bool(options.over) and not (reads and options.judge),
         "--predictions": bool(options.predictions) and retrieval,
         "--systems": options.systems is not None and not retrieval and options.judge is None,
