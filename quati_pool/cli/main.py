@@ -39,6 +39,7 @@ from quati_pool.cli import (
     retrievers,
     status,
     submissions,
+    train,
     validate,
     workspaces,
 )
@@ -87,7 +88,7 @@ def _options(
 
 for group in (
     workspaces, prepare, build, submissions, judge, batch, labels, assessors, assign, annotate, import_labels,
-    questions, agree, evaluate, audit, estimate, plan_labels, replay, report, export, bench, prompts, validate,
+    questions, train, agree, evaluate, audit, estimate, plan_labels, replay, report, export, bench, prompts, validate,
     retrievers, status, doctor,
 ):  # fmt: skip
     group.register(app)
