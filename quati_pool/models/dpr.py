@@ -58,7 +58,7 @@ def load_dpr(folder: Path, parameters: ModelParameters) -> Any:
         )
         encoder = model.base_model
 
-        class Bert(Transformer):
+        class Bert(Transformer):  # type: ignore[misc, unused-ignore]
             """The BERT inside the encoder, which sentence-transformers itself would replace by random weights."""
 
             def _load_model(self, *args: Any, **kwargs: Any) -> Any:
