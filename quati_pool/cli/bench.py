@@ -56,6 +56,12 @@ OverOption = Annotated[
         "--over", metavar="SYSTEM", help="Whose passages the model reads (repeatable); by default the first's."
     ),
 ]
+CutOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cut", metavar="WAY", help="Search passages of the texts: cut at words or at sentences (pira's ir and oqa)."
+    ),
+]
 WorkspaceOption = Annotated[
     Path | None,
     typer.Option("--to", metavar="WORKSPACE", help="Write the collection as a workspace; run nothing."),
@@ -88,6 +94,7 @@ def bench(
     device: DeviceOption = None,
     batch_tokens: BatchTokensOption = None,
     over: OverOption = None,
+    cut: CutOption = None,
     to: WorkspaceOption = None,
     seed: RandomSeedOption = 0,
     budget: BudgetOption = None,
@@ -127,6 +134,7 @@ def bench(
         device=device,
         batch_tokens=batch_tokens,
         over=over or (),
+        cut=cut,
         to=to,
         seed=seed,
         budget=budget,

@@ -88,8 +88,8 @@ def _options(
 
 for group in (
     workspaces, prepare, build, submissions, judge, batch, labels, assessors, assign, annotate, import_labels,
-    questions, agree, evaluate, audit, estimate, plan_labels, replay, report, export, bench, prompts, validate,
-    retrievers, status, doctor, train,
+    questions, train, agree, evaluate, audit, estimate, plan_labels, replay, report, export, bench, prompts, validate,
+    retrievers, status, doctor,
 ):  # fmt: skip
     group.register(app)
 

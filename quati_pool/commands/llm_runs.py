@@ -12,11 +12,11 @@ from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.llm.answers import Usage
 from quati_pool.llm.budget import Budget
 from quati_pool.llm.budgeted_calls import plausible, spent_on, written
-from quati_pool.llm.client import PROBE, Client
+from quati_pool.llm.chat_client import ChatClient
+from quati_pool.llm.client import PROBE
 from quati_pool.llm.connection import Counters, Event
 from quati_pool.llm.prices import Price
 from quati_pool.llm.runner import Runner
-from quati_pool.llm.tokens import counting
 from quati_pool.project.events import Listener
 
 Ending = Literal["limit", "budget", "interrupted"]
@@ -34,7 +34,7 @@ def heard(name: str, say: Callable[[str], None]) -> Callable[[Event], None]:
     user's name for the model."""
 
     def hear(event: Event) -> None:
-        if event.kind in ("dialect", "wait"):
+        if event.kind in ("dialect", "wait", "note"):
             say(f"{name}: {event.words}")
 
     return hear
@@ -103,7 +103,7 @@ class LlmSession:
 
     @asynccontextmanager
     async def connected(
-        self, client: Client, schema: Mapping[str, Any], count: Callable[[float | None], None]
+        self, client: ChatClient, schema: Mapping[str, Any], count: Callable[[float | None], None]
     ) -> AsyncIterator[None]:
         """Opens the client and prepares it for answers of this schema; ``count`` is called with the cost of each call
         that this took, None if unknown."""
@@ -112,13 +112,13 @@ class LlmSession:
             await client.prepare(schema)
             self._book(client, count)
             self.endpoint = client.endpoint_name
-            self._say(f"{self._name}: asking {self.endpoint} with output {client.output}")
+            self._say(f"{self._name}: {client.described}")
             yield
 
-    def _book(self, client: Client, count: Callable[[float | None], None]) -> None:
+    def _book(self, client: ChatClient, count: Callable[[float | None], None]) -> None:
         """Counts the calls that prepared the client, and books them to the budget at no less than their texts cost
         by our own count."""
-        tokens = counting(client.endpoint.model)
+        tokens = client.count
         for probe in client.probes:
             ours = Usage(tokens(PROBE), 0, written(probe.choices, tokens), 0)
             usage = plausible(probe.usage, ours)[0] if probe.usage else ours

@@ -73,7 +73,7 @@ class State:
 
     def alone(self, source: LabelSource) -> bool:
         """Whether measures under the grades of ``source`` rest on a judge alone, while people grade a sample."""
-        return self.sampled and source.grader in ("llm", "program")
+        return self.sampled and source.grader in ("llm", "program", "distilled")
 
     def audit(self, name: str) -> AuditReport | None:
         """The audit of a labeler, if there is one."""

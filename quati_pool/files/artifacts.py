@@ -318,6 +318,11 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def differing(old: Key, new: Key) -> str:
+    """A brief description of the first difference between two keys."""
+    return _worded(_differences(old, new))
+
+
 def _differences(old: Any, new: Any) -> list[tuple[str, str, str]]:
     """The settings in which two keys differ: (name, old value, new value)."""
     before, after = dict(_leaves(old)), dict(_leaves(new))

@@ -18,3 +18,8 @@ def file_digest(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def query_sha(query: str) -> str:
+    """The first 16 digits of the SHA-256 of a query's text, by which it is known again under other ids."""
+    return hashlib.sha256(query.encode("utf-8", "surrogatepass")).hexdigest()[:16]

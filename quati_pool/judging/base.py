@@ -5,13 +5,14 @@ A judge gives a verdict for every pair. It does not know where labels are stored
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
+from quati_pool.files.digests import file_digest
 from quati_pool.judging.pair import Pair
 from quati_pool.judging.prompted_model import PromptedModel
 from quati_pool.judging.verdict import Verdict
@@ -25,10 +26,12 @@ class Parameters(BaseModel):
 
 @dataclass(frozen=True)
 class Setting:
-    """What a judge may need to know about the collection: its folder, to which paths are relative, and its scale."""
+    """What a judge may need to know about the collection: its folder, to which paths are relative, and its scale.
+    ``digest`` returns the SHA-256 of a file, which a workspace remembers by the file's size and time."""
 
     folder: Path
     grades: Mapping[int, str]
+    digest: Callable[[Path], str] = file_digest
 
 
 class Judge:
@@ -69,9 +72,23 @@ class Judge:
         another identity do not count."""
         return {**self.parameters.model_dump(mode="json"), "grades": sorted(self.setting.grades)}
 
+    def fetch(self, note: Callable[[str], None]) -> None:
+        """Called before a run: downloads what ``identity`` needs and the parameters name. Raises QuatiPoolError if it
+        cannot; ``note`` takes a line on what is downloaded."""
+
+    def may_be(self, identity: Mapping[str, Any]) -> bool:
+        """Whether a stored identity agrees with all that is known of this judge without its model's files; asked only
+        where ``identity`` raised ModelMissingError or ModelError."""
+        return False
+
     @property
     def always_alike(self) -> bool:
         """Whether a pair gets the same verdict each time, so that further samples add nothing."""
+        return True
+
+    def reads_whole(self, pair: Pair) -> bool:
+        """Whether all of a pair's passage decides its grade; False for one that is cut, of which an audit changes none.
+        Not called if there is a ``model``, which says what of a passage it is shown."""
         return True
 
     def grade(self, pairs: Sequence[Pair]) -> list[Verdict]:

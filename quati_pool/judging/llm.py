@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from quati_pool.errors import ConfigError
 from quati_pool.judging import base
 from quati_pool.judging.llm_parameters import LlmParameters, model_identity
-from quati_pool.judging.prompted_model import PromptedModel
-from quati_pool.judging.prompts import load_prompt
+from quati_pool.judging.prompts import prompt_on_scale
+from quati_pool.judging.served_model import ServedModel
 
 
 class LlmJudge(base.Judge):
@@ -22,18 +21,12 @@ class LlmJudge(base.Judge):
     example = "model: gpt-4o-2024-11-20, prompt: quati-pt"
     Parameters = LlmParameters
     parameters: LlmParameters
-    model: PromptedModel
+    model: ServedModel
 
     def __init__(self, parameters: LlmParameters, setting: base.Setting) -> None:
         super().__init__(parameters, setting)
-        prompt = load_prompt(parameters.prompt, setting.folder)
-        unknown = sorted(set(prompt.scale) - set(setting.grades))
-        if unknown:
-            raise ConfigError(
-                f"the prompt {prompt.id} gives the grade {unknown[0]}, which grades: in pool.yaml does not "
-                f"have ({', '.join(map(str, sorted(setting.grades)))}); add it, or take another prompt"
-            )
-        self.model = PromptedModel(parameters, prompt, setting.folder)
+        prompt = prompt_on_scale(parameters.prompt, setting.folder, setting.grades)
+        self.model = ServedModel(parameters, prompt, setting.folder)
 
     def identity(self) -> dict[str, Any]:
         return {**model_identity(self.parameters), "prompt": self.model.prompt.definition}

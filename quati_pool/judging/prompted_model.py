@@ -5,26 +5,25 @@ After an unreadable answer the model is asked again with the problem; if it stay
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from quati_pool.judging.distribution import grade_distribution
-from quati_pool.judging.llm_parameters import LlmParameters, client_for, part_of, price_for
 from quati_pool.judging.pair import Pair, as_fenced
 from quati_pool.judging.prompts import Prompt
 from quati_pool.judging.verdict import Reading, Verdict, judge_choice
 from quati_pool.llm.answers import Choice, Completion, Usage
 from quati_pool.llm.budget import Budget
 from quati_pool.llm.budgeted_calls import Caller, cost_of, most_of, state_of
-from quati_pool.llm.client import Client
+from quati_pool.llm.chat_client import ChatClient
 from quati_pool.llm.connection import Event
-from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import CallError
+from quati_pool.llm.limits import Limits
 from quati_pool.llm.options import Options, Request
 from quati_pool.llm.prices import Price
-from quati_pool.llm.thoughts import marks_of, split
+from quati_pool.llm.thoughts import ThoughtMarks, marks_of, split
 from quati_pool.llm.tokens import truncate
 from quati_pool.records import State
 
@@ -61,21 +60,44 @@ class Answer:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-class PromptedModel:
-    """A language model with the prompt that asks it about pairs, and the reading of its answers."""
-
-    def __init__(self, parameters: LlmParameters, prompt: Prompt, folder: Path) -> None:
-        """``folder`` is that of ``pool.yaml``, to which the path of the price file is relative."""
-        self.parameters = parameters
-        self.prompt = prompt
-        self.reading: Reading = prompt.read_with(marks_of(parameters.thoughts))
-        self.endpoint: Endpoint = part_of(parameters, Endpoint)
-        self.options: Options = part_of(parameters, Options)
-        self._folder = folder
+class PromptedParameters(Protocol):
+    """The parameters that every judge with a prompt has."""
 
     @property
-    def name(self) -> str:
-        return self.parameters.model
+    def model(self) -> str: ...
+    @property
+    def thoughts(self) -> ThoughtMarks: ...
+    @property
+    def max_passage_tokens(self) -> int | None: ...
+
+
+class PromptedModel(ABC):
+    """A language model with the prompt that asks it about pairs, and the reading of its answers."""
+
+    options: Options
+    limits: Limits
+    """How many calls it answers at once, and how many per minute."""
+    together = False
+    """Whether all samples of a pair are asked for in one call."""
+    seed: int | None = None
+
+    def __init__(self, parameters: PromptedParameters, prompt: Prompt) -> None:
+        self.name = parameters.model
+        self.prompt = prompt
+        self.reading: Reading = prompt.read_with(marks_of(parameters.thoughts))
+        self.max_passage_tokens = parameters.max_passage_tokens
+
+    @abstractmethod
+    def with_prompt(self, prompt: Prompt) -> PromptedModel:
+        """The same model with another prompt."""
+
+    @abstractmethod
+    def price(self, model: str | None = None) -> Price | None:
+        """The price of ``model`` (by default this one); None if unknown."""
+
+    @abstractmethod
+    def client(self, on_event: Callable[[Event], None] | None = None) -> ChatClient:
+        """The client for one run. Raises QuatiPoolError where it is clear already that no call can succeed."""
 
     def shown(self, pair: Pair) -> tuple[Pair, int | None]:
         """The pair as the model sees it, and the number of characters its passage was cut to, or None if it is whole.
@@ -83,7 +105,7 @@ class PromptedModel:
         The passage is cut to ``max_passage_tokens``; the narrative is dropped if the prompt does not use it, and
         chat-template tokens are neutralised if the prompt fences texts.
         """
-        limit, length = self.parameters.max_passage_tokens, len(pair.text)
+        limit, length = self.max_passage_tokens, len(pair.text)
         # Sizes are estimated even if tiktoken could count, so that the cut is the same on every machine.
         if limit is not None:
             pair = pair._replace(text=truncate(pair.text, limit))
@@ -92,37 +114,30 @@ class PromptedModel:
             pair = pair._replace(narrative=None)
         return as_fenced(pair) if self.prompt.fenced else pair, cut
 
-    def price(self, model: str | None = None) -> Price | None:
-        """The price of ``model`` (by default this one); None if unknown."""
-        return price_for(self.parameters, self._folder, model)
-
-    def client(self, on_event: Callable[[Event], None] | None = None) -> Client:
-        return client_for(self.parameters, on_event)
-
     def request(self, pair: Pair, sample: int, *, n: int = 1, note: list[dict[str, str]] | None = None) -> Request:
         """The call that asks about a pair; ``note`` has the messages that follow an unreadable answer."""
         messages = self.prompt.messages(pair.query, pair.text, pair.narrative)
-        seed = self.parameters.seed
         return Request(
             messages=[*messages, *note] if note else messages,
             schema=self.prompt.schema(),
             schema_name="verdict",
             n=n,
-            seed=None if seed is None else seed + sample - 1,
+            seed=None if self.seed is None else self.seed + sample - 1,
         )
 
     def most_of(self, task: Task) -> list[Usage]:
         """The most tokens that each call about a pair may take, not counting calls that ask again."""
-        together = self.parameters.together
-        calls = 1 if together else len(task.samples)
-        request = self.request(task.pair, task.samples[0], n=len(task.samples) if together else 1)
-        return [most_of(request, self.options, self.parameters.model)] * calls
+        calls = 1 if self.together else len(task.samples)
+        request = self.request(task.pair, task.samples[0], n=len(task.samples) if self.together else 1)
+        return [most_of(request, self.options, self.name)] * calls
 
 
 class Asking(Caller):
     """The state that all calls of one judging run share, including the model and how often to ask again."""
 
-    def __init__(self, model: PromptedModel, client: Client, price: Price | None, budget: Budget, reask: int) -> None:
+    def __init__(
+        self, model: PromptedModel, client: ChatClient, price: Price | None, budget: Budget, reask: int
+    ) -> None:
         super().__init__(client, price, budget)
         self.model = model
         self.reask = reask
@@ -131,7 +146,7 @@ class Asking(Caller):
         """One answer for every sample of the task; fewer if the run was stopped, its budget is spent or ``error`` was
         set."""
         first: dict[int, Try] = {}
-        if self.model.parameters.together and len(task.samples) > 1:
+        if self.model.together and len(task.samples) > 1:
             first = await self._together(task)
         answers = []
         for sample in task.samples:

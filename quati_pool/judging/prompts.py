@@ -330,6 +330,19 @@ def load_prompt(name: str, folder: Path | None = None) -> Prompt:
     return read_prompt(files[name])
 
 
+def prompt_on_scale(name: str, folder: Path, grades: Collection[int]) -> Prompt:
+    """The prompt ``name`` as ``load_prompt`` finds it, for a collection with these ``grades``. Raises ConfigError if it
+    gives others, too."""
+    prompt = load_prompt(name, folder)
+    unknown = sorted(set(prompt.scale) - set(grades))
+    if unknown:
+        raise ConfigError(
+            f"the prompt {prompt.id} gives the grade {unknown[0]}, which grades: in pool.yaml does not "
+            f"have ({', '.join(map(str, sorted(grades)))}); add it, or take another prompt"
+        )
+    return prompt
+
+
 def prompt_files(folder: Path) -> dict[str, Path]:
     """The prompts of ``folder/prompts`` and those that come with quati-pool, by id; a prompt of the workspace overrides
     a bundled one with the same id."""

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quati_pool.files.digests import digest
 from quati_pool.llm.answers import withheld
@@ -32,7 +32,8 @@ class Verdict:
     """The outcome for a pair. Only ``ok`` has ``relevance``; every other status has ``problem``, in one line.
 
     ``span`` is the position of the grade's digits in the answer. ``aspects`` has the further numbers that the prompt
-    asks for, as far as the answer gives them.
+    asks for, as far as the answer gives them. ``details`` is what a judge that asks no model knows of its grade, as
+    JSON, under the names that a label has for it (``expected_grade``, ``distribution``).
     """
 
     status: State
@@ -41,6 +42,7 @@ class Verdict:
     problem: str | None = None
     span: tuple[int, int] | None = None
     aspects: Mapping[str, int] = field(default_factory=dict, hash=False)
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 # Characters that may surround a key or a number without changing it: white space, quotes, Markdown.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from quati_pool.judging.origin import Origin
 from quati_pool.judging.pair import Pair
 from quati_pool.judging.verdict import Reading
 from quati_pool.records import LabelerKind, State
@@ -15,11 +16,12 @@ from quati_pool.records import LabelerKind, State
 if TYPE_CHECKING:
     from quati_pool.store.records import CurrentLabel
 
-Grader = Literal["people", "llm", "file", "program", "hybrid"]
-"""Who gave the grades; ``file``: a label file that does not say; ``hybrid``: people some, a judge the others."""
+Grader = Literal["people", "llm", "file", "program", "distilled", "hybrid"]
+"""Who gave the grades; ``file``: a label file that does not say; ``distilled``: a model trained from other labelers'
+grades; ``hybrid``: people some, a judge the others."""
 
 # A label file that does not say who graded may hold the grades of people or of a model.
-PRECEDENCE: Mapping[Grader, int] = {"people": 0, "llm": 1, "file": 1, "program": 2, "hybrid": 3}
+PRECEDENCE: Mapping[Grader, int] = {"people": 0, "llm": 1, "file": 1, "program": 2, "distilled": 2, "hybrid": 3}
 """The precedence in choosing a collection's main labeler; the lowest number comes first. A hybrid is never chosen, as a
 labeler that it is computed from has graded too."""
 
@@ -75,14 +77,25 @@ class Labeler(ABC):
 
     @property
     def derived_from(self) -> frozenset[str]:
-        """Names of the labelers from whose grades this one's are computed, including those of nested panels; empty for
-        a labeler that graded independently. The leads' decisions derive from the grades of all annotators."""
+        """Names of the labelers from whose grades this one's are computed, including those of nested panels, or from
+        which a judge was distilled; empty for a labeler that graded independently. The leads' decisions derive from the
+        grades of all annotators."""
         return frozenset()
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """What the judges behind the grades were distilled from; empty where none was."""
+        return ()
 
     @property
     def stored(self) -> bool:
         """Whether the grades are labels in the store."""
         return False
+
+    @property
+    def note(self) -> str | None:
+        """What a reader of its grades must know of how they were found; None if nothing."""
+        return None
 
     @property
     def reading(self) -> Reading | None:

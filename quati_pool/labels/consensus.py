@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from quati_pool.judging.aggregation import METHODS
+from quati_pool.judging.origin import Origin
 from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import PRECEDENCE, Graded, Grader, Labeler
 from quati_pool.records import State
@@ -30,6 +31,10 @@ class Consensus(Labeler):
     @property
     def derived_from(self) -> frozenset[str]:
         return sources(self.members)
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        return tuple(origin for member in self.members for origin in member.origins)
 
     def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
         columns = [member.graded(pairs) for member in self.members]

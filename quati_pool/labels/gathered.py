@@ -14,6 +14,7 @@ from quati_pool.errors import InputError
 from quati_pool.evaluation.expected_gains import ExpectedGrades
 from quati_pool.files.label_files import LabelFile
 from quati_pool.files.pools import read_pool
+from quati_pool.judging.origin import Origin
 from quati_pool.labels.base import Grader
 from quati_pool.labels.hybrid import HybridParts
 from quati_pool.labels.main_labeler import Candidate, MainLabeler, main_labeler
@@ -43,6 +44,10 @@ class LabelSource:
     """Where the grades of a hybrid come from; None for all other labelers."""
     expected: ExpectedGrades | None = None
     """What is known of a hybrid's grades beyond ``qrels``, which have the likeliest ones."""
+    origins: tuple[Origin, ...] = ()
+    """What the judges behind the grades were distilled from; empty where none was."""
+    note: str | None = None
+    """What a reader must know of how the grades were found."""
 
     @property
     def ungraded(self) -> int:

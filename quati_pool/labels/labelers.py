@@ -19,6 +19,7 @@ from quati_pool.errors import ConfigError, InputError, QuatiPoolError, Translata
 from quati_pool.files.artifacts import digest, file_digest, unfinished
 from quati_pool.files.pools import PooledPair, read_pool
 from quati_pool.judging.base import Judge, Setting
+from quati_pool.judging.origin import Origin
 from quati_pool.judging.pair import Pair, as_fenced
 from quati_pool.judging.prompts import reading_of
 from quati_pool.judging.verdict import Reading
@@ -26,6 +27,7 @@ from quati_pool.labels.base import Graded, Grader, Labeler
 from quati_pool.labels.consensus import Consensus, Panel, aggregate_samples
 from quati_pool.labels.hybrid import Hybrid
 from quati_pool.labels.label_files import kind_of, read_label_source
+from quati_pool.models.errors import ModelError, ModelMissingError
 from quati_pool.project.config import ConsensusConfig, HybridConfig, JudgeConfig, PeopleConfig, PoolConfig
 from quati_pool.project.config.labelers import PEOPLE_METHODS
 from quati_pool.project.inputs import load_queries, query_texts
@@ -163,6 +165,9 @@ class Grading:
             raise ConfigError(f"{key}.people: pool.yaml {problem}; add person: true to that file, or name another")
         if judge.grader == "people":
             raise ConfigError(f"{key}.else: the labels of {judge.name} are a person's; name a judge")
+        if settings.calibrated and judge.origins and judge.derived_from & (people.derived_from or {people.name}):
+            problem = f"was distilled from {people.name}, whose grades therefore cannot calibrate it"
+            raise ConfigError(f"{key}.else: {judge.name} {problem}; add calibrated: false, or name another judge")
         scale = tuple(sorted(self.config.grades))
         return Hybrid(name, "hybrid", None, people, judge, scale, self.pairs, settings.calibrated)
 
@@ -200,10 +205,11 @@ class Grading:
     def _judge_labeler(self, name: str, settings: JudgeConfig) -> StoredLabeler:
         judge = make_judge(self.config, settings)
         model = judge.model
+        definition, note = self.definition_of(name, settings, judge)
         return StoredLabeler(
             name,
             "judge",
-            judge_version(settings, judge),
+            digest(definition),
             self,
             settings.samples,
             settings.aggregate,
@@ -211,7 +217,26 @@ class Grading:
             fenced=model is not None and model.prompt.fenced,
             reading=None if model is None else model.reading,
             by_program=model is None,
+            note=note,
         )
+
+    def definition_of(self, name: str, settings: JudgeConfig, judge: Judge) -> tuple[Mapping[str, Any], str | None]:
+        """The definition under which a judge's labels are read, and a note where that is not certain, else None.
+
+        Without the files of the judge's model it is the last stored one that agrees in everything else: labels stay
+        readable after a large model was deleted.
+        """
+        try:
+            return judge_definition(settings, judge), None
+        except (ModelMissingError, ModelError) as error:
+            problem = message_of(error)
+        identity = settings.component.identity
+        for known in self.stored():
+            definition = self.store.definition(known.version) if known.labeler_id == name else None
+            if definition is not None and definition.get("judge") == identity and judge.may_be(_without(definition)):
+                return definition, f"the labels of {name}'s last version are read, since its model is gone: {problem}"
+        # No label has this definition.
+        return {"judge": identity, "model": None}, None
 
     def _stored_labeler(self, name: str) -> StoredLabeler | None:
         """A labeler that is only in the store; None if it is not there."""
@@ -248,10 +273,15 @@ class StoredLabeler(Labeler):
     reading: Reading | None = None
     by_program: bool = False
     """Whether the grades come from a judge that asks no model."""
+    note: str | None = None
 
     @property
     def grader(self) -> Grader:
-        return "people" if self.kind == "assessor" else "program" if self.by_program else "llm"
+        if self.kind == "assessor":
+            return "people"
+        if not self.by_program:
+            return "llm"
+        return "program" if self.origin is None else "distilled"
 
     @property
     def stored(self) -> bool:
@@ -259,7 +289,18 @@ class StoredLabeler(Labeler):
 
     @property
     def derived_from(self) -> frozenset[str]:
+        if self.origin is not None:
+            return self.origin.labelers
         return frozenset(person.name for person in self.grading.people()) if self.name == ADJUDICATED else frozenset()
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        return () if self.origin is None else (self.origin,)
+
+    @cached_property
+    def origin(self) -> Origin | None:
+        """From whose grades it was distilled; None for a labeler that was not."""
+        return Origin.of(self.grading.store.definition(self.version)) if self.by_program else None
 
     def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
         return [self._graded(pair, rows) for pair, rows in self._rows(pairs)]
@@ -358,7 +399,8 @@ def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:
             f"the judge {settings.judge} does not inherit from quati_pool.judging.base.Judge; fix its package"
         )
     try:
-        judge: Judge = component(settings.parameters, Setting(config.folder, config.grades))
+        setting = Setting(config.folder, config.grades, Workspace(config.folder).input_digest)
+        judge: Judge = component(settings.parameters, setting)
     except QuatiPoolError:
         raise
     except Exception as error:  # a plug-in's own
@@ -387,6 +429,11 @@ def judge_definition(settings: JudgeConfig, judge: Judge) -> dict[str, Any]:
         raise
     except Exception as error:  # a plug-in's own
         raise broken_judge(settings.judge, error) from error
+
+
+def _without(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """A judge's own part of its definition."""
+    return {key: value for key, value in definition.items() if key != "judge"}
 
 
 def judge_version(settings: JudgeConfig, judge: Judge) -> str:

@@ -15,6 +15,7 @@ _ONE = {
     "llm": "a language model",
     "file": "a label file",
     "program": "a program",
+    "distilled": "a distilled judge",
     "hybrid": "a hybrid",
 }
 _SEVERAL = {"people": "people", "llm": "language models", "file": "label files", "program": "programs"}
@@ -23,7 +24,8 @@ _PANEL = "declare a panel under judges:, such as  panel: {people: majority}"
 
 @dataclass(frozen=True)
 class Candidate:
-    """A labeler and the number of pairs it ``graded``; ``members`` are the labelers its grades are computed from."""
+    """A labeler and the number of pairs it ``graded``; ``members`` are the labelers its grades are computed from, or
+    from which it was distilled."""
 
     name: str
     grader: Grader
@@ -34,7 +36,7 @@ class Candidate:
     def what(self) -> str:
         if self.name == ADJUDICATED and self.members:
             return "leads' decisions"
-        panel = self.members and self.grader != "hybrid"
+        panel = self.members and self.grader not in ("hybrid", "distilled")
         return f"a panel of {_SEVERAL[self.grader]}" if panel else _ONE[self.grader]
 
 
@@ -59,7 +61,8 @@ def main_labeler(candidates: Sequence[Candidate]) -> MainLabeler:
 
     People come before language models and label files, and these before programs. A panel comes before its members,
     and leads' decisions before the people who graded no more pairs than the decisions cover. A panel of several
-    kinds counts as the last kind among its members.
+    kinds counts as the last kind among its members. A distilled judge counts as a program, and comes after the labelers
+    from which it was distilled.
     """
     there = [candidate for candidate in candidates if candidate.graded]
     if not there:
@@ -77,7 +80,11 @@ def main_labeler(candidates: Sequence[Candidate]) -> MainLabeler:
 
 def _speaks_for(panel: Candidate, other: Candidate) -> bool:
     """Whether ``panel`` takes precedence because its grades include the other's; neither of two panels with the same
-    members does."""
+    members does. Of a distilled judge and the labeler from which it was distilled, that labeler does."""
+    if other.grader == "distilled" and panel.grader != "distilled":
+        return bool(other.members & (panel.members or {panel.name}))
+    if panel.grader == "distilled":
+        return False
     covers = other.members < panel.members if other.members else other.name in panel.members
     return covers and (panel.name != ADJUDICATED or panel.graded >= other.graded)
 

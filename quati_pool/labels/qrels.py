@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -63,6 +64,13 @@ def without_grade(coverage: LabelCoverage) -> str:
 def as_qrels(graded: Sequence[Graded]) -> Qrels:
     """Qrels of the pairs that have a grade, in their order."""
     return qrels_of([(one.query_id, one.doc_id, one.relevance) for one in graded if one.relevance is not None])
+
+
+def without_queries(qrels: Qrels, query_ids: Collection[str]) -> Qrels:
+    """The grades of all other queries."""
+    left_out = qrels.queries.encode(sorted(query_ids))
+    rows = np.flatnonzero(~np.isin(qrels.query, left_out[left_out >= 0]))
+    return replace(qrels, query=qrels.query[rows], doc=qrels.doc[rows], relevance=qrels.relevance[rows])
 
 
 def qrels_of(rows: Sequence[tuple[str, str, int]]) -> Qrels:

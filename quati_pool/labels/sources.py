@@ -84,6 +84,7 @@ def gather(
         for name, (_, settings) in files.items()
     ]
     on_samples = list(_sampled(read.values()))
+    notes = [source.note for source in stored if source.note is not None]
     return Gathered(
         config,
         scale if scale is not None else _scale_of(matched.qrels.values()),
@@ -96,7 +97,7 @@ def gather(
         revealed,
         tuple(names),
         pool,
-        [*on_samples, *(_warnings(read.values()) if scale is None else [])],
+        [*on_samples, *notes, *(_warnings(read.values()) if scale is None else [])],
         on_samples,
         unmatched,
         state,
@@ -346,6 +347,8 @@ def from_store(
                     grader=labeler.grader,
                     hybrid=labeler.parts if isinstance(labeler, Hybrid) else None,
                     expected=labeler.expected(column.graded) if isinstance(labeler, Hybrid) else None,
+                    origins=labeler.origins,
+                    note=labeler.note,
                 )
             )
     return found, problems

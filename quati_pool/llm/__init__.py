@@ -1,1 +1,1 @@
-"""One OpenAI-compatible async client: limits, retries, faults, prices, tokens and batches."""
+"""Clients of language models: OpenAI-compatible servers (limits, retries, faults, prices) and this process (local/)."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from quati_pool.errors import QuatiPoolError
 from quati_pool.llm.answers import Choice, Completion, Usage
 from quati_pool.llm.budget import Budget
-from quati_pool.llm.client import Client
+from quati_pool.llm.chat_client import ChatClient
 from quati_pool.llm.faults import CallError, ServerDown, Stopped
 from quati_pool.llm.options import Options, Request
 from quati_pool.llm.prices import Price
-from quati_pool.llm.tokens import counting, estimate
+from quati_pool.llm.tokens import estimate
 from quati_pool.records import State
 
 # Faults caused by the server, not by the request.
@@ -82,13 +82,13 @@ def spent_on(price: Price, usage: Usage, ours: Usage) -> float:
 class Caller:
     """The state that all calls of one run share: the client, the price of its model, the budget."""
 
-    def __init__(self, client: Client, price: Price | None, budget: Budget) -> None:
+    def __init__(self, client: ChatClient, price: Price | None, budget: Budget) -> None:
         self.client = client
         self.price = price
         self.budget = budget
         self.error: QuatiPoolError | None = None
         """Why no further call can succeed; the code that runs the calls then ends the run."""
-        self._count = counting(client.endpoint.model)
+        self._count = client.count
         self._lost = 0
         self._answers = 0
         self._longest = 0
@@ -121,7 +121,7 @@ class Caller:
             # Without the server's counts the cost is unknown; the budget then books the highest possible cost.
             if self.price is not None:
                 known = usage if cost is not None else None
-                highest = known or most_of(request, self.client.options, self.client.endpoint.model)
+                highest = known or most_of(request, self.client.options, self.client.model)
                 spent = spent_on(self.price, highest, ours)
             return Called(completion, None, cost, notes)
         except Stopped:
@@ -142,7 +142,7 @@ class Caller:
         """The output tokens to reserve for a call: for each of its answers the limit of an answer or, after 20
         answers, 1.5 times the longest of them if that is less. A longer answer takes more than was reserved; the budget
         can be exceeded by no more than this excess per call in flight."""
-        most = self.client.options.most_tokens(self.client.endpoint.model)
+        most = self.client.options.most_tokens(self.client.model)
         if self._answers >= _KNOWN:
             most = min(most, math.ceil(_ROOM * self._longest))
         return request.n * most
@@ -151,7 +151,7 @@ class Caller:
         """Updates the length of the longest answer. If the server gives no count, the maximum is assumed, since the
         text may not include the thoughts."""
         reported = completion.usage.output if completion.usage else None
-        most = self.client.options.most_tokens(self.client.endpoint.model)
+        most = self.client.options.most_tokens(self.client.model)
         count = len(completion.choices)
         longest = most if reported is None else math.ceil(max(reported, ours.output or 0) / count)
         self._answers += count

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Self
 
 from quati_pool.llm.answers import Completion, read_completion, withheld
@@ -19,6 +20,7 @@ from quati_pool.llm.retries import Retry
 from quati_pool.llm.secrets import filled
 from quati_pool.llm.server_capabilities import Capabilities, Output
 from quati_pool.llm.thoughts import split
+from quati_pool.llm.tokens import Count, counting
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -58,6 +60,19 @@ class Client(Connection):
         self._path = self._transport.chat_path(self.endpoint)
         self._embeddings_path = self._transport.embeddings_path(self.endpoint)
         return self
+
+    @property
+    def model(self) -> str:
+        return self.endpoint.model
+
+    @property
+    def described(self) -> str:
+        return f"asking {self.endpoint_name} with output {self.output}"
+
+    @cached_property
+    def count(self) -> Count:
+        """Counts the tokens of a text or of messages, as ``tokens.counting`` does."""
+        return counting(self.endpoint.model)
 
     @property
     def output(self) -> Output:

@@ -36,7 +36,8 @@ _MINUTE = 60.0
 @dataclass(frozen=True)
 class Event:
     """Something that a user may want to see: ``retry``, ``slower`` (fewer slots), ``dialect`` (a request parameter was
-    changed for the server), or ``wait`` (a long one, with its cause; no two that end at about the same time)."""
+    changed for the server), ``wait`` (a long one, with its cause; no two that end at about the same time), or ``note``
+    (anything else)."""
 
     kind: str
     words: str

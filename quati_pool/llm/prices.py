@@ -64,6 +64,9 @@ class Price:
         return dollars * self.batch if batch else dollars
 
 
+FREE = Price("", 0.0, 0.0, 0.0, 1.0, date.min, "a model on this machine")
+
+
 def price_of(model: str, own: Path | None = None) -> Price | None:
     """The price of a model, from the file ``own`` first; None if it is unknown.
 

@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
 from quati_pool.errors import QuatiPoolError
-from quati_pool.llm.client import Client
+from quati_pool.llm.chat_client import ChatClient
 
 # Seconds between two checks of a run's progress.
 _POLL = 0.2
@@ -34,7 +34,7 @@ class Asker(Protocol[T_contra, A_co]):
     """Answers the tasks of one run."""
 
     @property
-    def client(self) -> Client: ...
+    def client(self) -> ChatClient: ...
 
     @property
     def error(self) -> QuatiPoolError | None:

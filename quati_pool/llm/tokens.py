@@ -40,13 +40,16 @@ class Estimate(NamedTuple):
     how: str
 
 
+Count = Callable[[str | Iterable[Mapping[str, str]]], int]
+
+
 def estimate(text: str | Iterable[Mapping[str, str]], model: str | None = None) -> Estimate:
     """The tokens of a text, or of chat messages with their overhead, under a model's encoding."""
     encoding = _encoding(model)
     return Estimate(counting(model)(text), ESTIMATED if encoding is None else encoding.name)
 
 
-def counting(model: str | None = None) -> Callable[[str | Iterable[Mapping[str, str]]], int]:
+def counting(model: str | None = None) -> Count:
     """A function that counts tokens as ``estimate`` does, for many texts: the encoding is looked up once."""
     encoding = _encoding(model)
 

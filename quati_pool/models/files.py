@@ -27,7 +27,10 @@ def model_files(folder: Path) -> list[Path]:
 
 def files_to_load(names: Collection[str]) -> list[str]:
     """Those of one folder's file names that loading reads, sorted. If there are weights in two formats, these are the
-    safetensors files; files for frameworks other than PyTorch are left out."""
+    safetensors files; files for frameworks other than PyTorch are left out. A GGUF file is a whole model where it is
+    the only one and there is no configuration."""
+    if "config.json" not in names and sum(name.endswith(".gguf") for name in names) == 1:
+        return [name for name in names if name.endswith(".gguf")]
     safe = any(name.endswith(".safetensors") for name in names)
     kept = []
     for name in sorted(names):
@@ -64,6 +67,8 @@ def files_to_download(files: Collection[str]) -> list[str]:
 def require_complete(folder: Path, model: str) -> None:
     """Raises ModelError if a file that loading needs is missing, or if loading would run code that comes with the
     model."""
+    if gguf_file(folder) is not None:
+        return
     modules = modules_of(folder)
     readers = text_readers(folder, modules) if modules else {}
     for kind in module_types(folder):
@@ -84,6 +89,12 @@ def require_complete(folder: Path, model: str) -> None:
         raise ModelError(
             f"model {model!r} is incomplete: {missing}; download it again (hf download …), or name another folder"
         )
+
+
+def gguf_file(folder: Path) -> str | None:
+    """The name of the GGUF file that holds a whole model with its tokenizer; None for a model in other files."""
+    names = files_to_load([file.name for file in folder.iterdir() if file.is_file()])
+    return names[0] if len(names) == 1 and names[0].endswith(".gguf") else None
 
 
 def _missing_files(folder: Path, modules: Sequence[dict[str, Any]], readers: Mapping[Path, str]) -> Iterator[str]:

@@ -29,16 +29,20 @@ def library_versions() -> dict[str, str]:
     return {name: version(name) for name in ("sentence-transformers", "transformers")}
 
 
+def dtype_of(parameters: ModelParameters) -> Any:
+    """The data type, of torch, that a model computes in."""
+    import torch
+
+    return {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[parameters.compute]
+
+
 def load_model(name: str, folder: Path, parameters: ModelParameters, **options: Any) -> Any:
     """The model in ``folder``, ready to use. ``name`` is a class of sentence-transformers or, if it begins with
     ``AutoModel``, of transformers; ``options`` are passed to it.
 
     Runs no code that comes with a model. Raises ModelError if it cannot be loaded completely.
     """
-    import torch
-
-    device = devices_of(parameters)[0]
-    dtype = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[parameters.compute]
+    device, dtype = devices_of(parameters)[0], dtype_of(parameters)
     # The head of a cross-encoder may use the pooler; models that return vectors do not.
     with load_errors(parameters.model, unused=() if name == "CrossEncoder" else ("pooler",)):
         if name.startswith("AutoModel"):

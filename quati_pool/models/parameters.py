@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -25,6 +25,14 @@ class ModelParameters(Model):
         int, Field(ge=1, description="tokens of one batch, padding included; on a CPU 2048 unless it is given")
     ] = 16384
     compute: Annotated[Literal["fp32", "fp16", "bf16"], Field(description="precision the model computes in")] = "fp32"
+
+    def for_passages(self) -> Self:
+        """The parameters of the model that reads passages, as if it were the only one."""
+        return self
+
+    def each_model(self) -> Mapping[str, ModelParameters]:
+        """The parameters of each model, as if it were the only one, by the key that names it."""
+        return {"model": self}
 
 
 _CPU_TOKENS = 2048

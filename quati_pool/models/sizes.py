@@ -91,8 +91,12 @@ def token_counter(folder: Path, prompt: str = "") -> Callable[[str], int] | None
 
 
 def _dimension(folder: Path, hidden: int) -> int:
-    """The dimension of the output vectors: the hidden width, unless a dense layer changes it."""
+    """The dimension of the output vectors: the hidden width, unless a dense layer or DPR's projection changes it."""
     dimension = hidden
+    config = read_config(transformer_folder(folder) / "config.json")
+    projected = config.get("projection_dim") if config.get("model_type") == "dpr" else None
+    if isinstance(projected, int) and projected > 0:
+        return projected
     for module in modules_of(folder) or []:
         if str(module.get("type", "")).endswith(".Dense"):
             out = read_config(folder / str(module.get("path", "")) / "config.json").get("out_features")

@@ -157,10 +157,16 @@ class RetrievalTask(Task):
     measures: ClassVar[tuple[str, ...]] = ("nDCG@10",)
     curve: ClassVar[bool] = False
     """Whether success@k is plotted for k = 1…100, together with that of a random order."""
+    cuts: ClassVar[tuple[str, ...]] = ()
+    """The ways in which its texts can be cut into passages, if there is a choice."""
 
     @abstractmethod
     def collection(self, data: Path, case: Case) -> Collection:
         """The case's corpus, queries and qrels."""
+
+    def cut_as(self, way: str) -> RetrievalTask:
+        """The same task over passages that are cut in this one of its ``cuts``, under a name of its own."""
+        raise NotImplementedError
 
 
 class ReadingTask(RetrievalTask):

@@ -244,12 +244,14 @@ def test_models_here_and_not_here(cli: Cli, tiny: Path) -> None:
         "hub": {"retriever": "dense", "model": "nobody/no-such-model"},
         "again": {"retriever": "dense", "model": "nobody/no-such-model", "index": "hnsw"},
         "mine": {"retriever": "dense", "model": "./models/mine"},
+        "two": {"retriever": "dense", "query_model": "./models/q", "passage_model": "./models/mine"},
     }
     edited(tiny, systems=systems)
     found = json.loads(cli("doctor", "--format", "json").out)
     assert found["models"] == [
         {"model": "nobody/no-such-model", "systems": ["hub", "again"], "state": "to be downloaded"},
-        {"model": "./models/mine", "systems": ["mine"], "state": "not here"},
+        {"model": "./models/mine", "systems": ["mine", "two"], "state": "not here"},
+        {"model": "./models/q", "systems": ["two"], "state": "not here"},
     ]
     assert any("there is no model folder" in problem["what"] for problem in found["problems"])
 

@@ -87,7 +87,8 @@ def faults(pool_yaml: str) -> dict[str, tuple[str, tuple[str, ...], str]]:
         ),
         "unknown judge": (
             pool_yaml.replace("judge: lexical", "judge: oracle"), ("judge",),
-            "pool.yaml:11: judges.lexical.judge: there is no judge 'oracle'; there are: lexical, llm, replay",
+            "pool.yaml:11: judges.lexical.judge: there is no judge 'oracle'; there are: distilled, lexical, llm, "
+            "local, replay",
         ),
         "a consensus of a stranger": (
             pool_yaml + "  both: {consensus: [lexical, ana]}\n", ("judge", "lexical"),

@@ -41,6 +41,13 @@ TABLE: list[tuple[list[Candidate], str]] = [
     ([GPT, CLAUDE, THREE, BOTH, OUTER], "outer"),
     ([LEXICAL, REPLAY, FLOOR], "floor"),
     ([GPT, LEXICAL, MIXED], "gpt"),
+    # a judge after those from which it was distilled, never before them as a panel is
+    ([one("small", "distilled", "lexical")], "small"),
+    ([one("small", "distilled", "lexical"), LEXICAL], "lexical"),
+    ([one("small", "distilled", "gpt"), GPT], "gpt"),
+    ([one("small", "distilled", "lexical replay"), LEXICAL, REPLAY, FLOOR], "floor"),
+    ([one("small", "distilled", "gpt"), LEXICAL], "lexical or small"),
+    ([one("small", "distilled", "gpt"), one("smaller", "distilled", "gpt")], "small or smaller"),
     # leads' decisions where they are of all that people graded
     ([ANA, BIA, ALL_DECIDED], "adjudicated"),
     ([ANA, BIA, DECISIONS], "adjudicated, ana or bia"),

@@ -161,6 +161,47 @@ def test_passages_have_a_hundred_words_and_those_of_the_own_text_are_relevant(tm
     assert any("sentence" in note for note in found.notes)
 
 
+def test_passages_end_with_sentences_where_they_are_cut_so_in_both_tasks(tmp_path: Path) -> None:
+    # 60 + 60 words: two passages of a sentence each, or one of 100 words and one of 20.
+    long = " ".join([*["tide"] * 59, "tide.", "Boats", *["wait"] * 58, "wait."])
+    write_split(tmp_path, "test", [row("A1", long), row("A2", "tide")])
+    unit = text_id(long)
+    found = {}
+    for task in (TextRetrieval(), PassageRetrieval()):
+        for way in task.cuts:
+            other = task.cut_as(way)
+            found[other.name] = other.collection(tmp_path, EN)
+        assert task.name in ("ir", "oqa")
+    assert list(found) == ["ir-words", "ir-sentences", "oqa", "oqa-sentences"]
+    for name, collection in found.items():
+        sizes = [60, 60, 1] if name.endswith("-sentences") else [100, 20, 1]
+        assert [len(text.split()) for _, text in collection.passages] == sizes
+        assert collection.qrels == [
+            ("A1", f"{unit}-1", 1), ("A1", f"{unit}-2", 1), ("A2", f"{text_id('tide')}-1", 1),
+        ]  # fmt: skip
+        assert collection.units == {doc_id: doc_id.rsplit("-", 1)[0] for doc_id, _ in collection.passages}
+        said = "at the ends of sentences" if name.endswith("-sentences") else "at the word count"
+        assert said in collection.notes[-1]
+    assert TextRetrieval().collection(tmp_path, EN).units is None
+    # What a task does by itself is as before, whatever was cut otherwise.
+    assert PassageRetrieval().collection(tmp_path, EN).passages == found["oqa"].passages
+
+
+def test_the_validation_texts_cut_at_sentences_are_the_same_words(tmp_path: Path) -> None:
+    data = shared("pira/validation.csv").parent
+    for case in TextRetrieval().cases(data):
+        texts = dict(TextRetrieval().collection(data, case).passages)
+        found = TextRetrieval().cut_as("sentences").collection(data, case)
+        words = defaultdict(list)
+        assert found.units is not None
+        for doc_id, passage in found.passages:
+            assert 1 <= len(passage.split()) <= 100
+            words[found.units[doc_id]] += passage.split()
+        assert words == {unit: text.split() for unit, text in texts.items()}
+        # Fewer words a passage, so more of them than ⌈words / 100⌉ of each text.
+        assert len(found.passages) > sum(-(-len(text.split()) // 100) for text in texts.values())
+
+
 def test_a_reader_is_asked_over_the_best_k_passages_in_the_question_s_language(tmp_path: Path) -> None:
     write_split(tmp_path, "test", [row("A1"), row("A2"), row("A3", answer_pt_origin="")])
     passages = {"A1": ["first", "second\nlines", "third"]}

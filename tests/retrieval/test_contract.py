@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ RETRIEVER_CASES = [
     Case("dense", {"model": "MODEL:dense", "index": "hnsw"}),
     Case("dense", {"model": "MODEL:dense", "index": "ivf-pq"}),
     Case("dense", {"model": "MODEL:static"}),
+    Case("dense", {"query_model": "MODEL:question", "passage_model": "MODEL:context"}),
     Case("splade", {"model": "MODEL:sparse", "search": "csr"}),
     Case("splade", {"model": "MODEL:sparse", "search": "lucene"}, ["neural", "java"]),
     Case("colbert", {"model": "MODEL:multivector"}),
@@ -56,6 +58,7 @@ RETRIEVER_CASES = [
 RERANKER_CASES = [
     Case("lsa", {"language": "en", "dimensions": 8}, []),
     Case("dense", {"model": "MODEL:dense"}),
+    Case("dense", {"query_model": "MODEL:question", "passage_model": "MODEL:context"}),
     Case("colbert", {"model": "MODEL:multivector"}),
     Case("cross-encoder", {"model": "MODEL:cross_encoder"}),
     Case("monot5", {"model": "MODEL:t5", "tokens": ["yes", "no"]}),
@@ -119,6 +122,8 @@ def model(place: Path, kind: str) -> str:
     make = {
         "dense": dense.sentence_transformer,
         "static": dense.static,
+        "question": partial(dense.dpr, role="Question", seed=1),
+        "context": partial(dense.dpr, role="Context", seed=2),
         "sparse": sparse.splade,
         "multivector": multivector.expanding,
         "cross_encoder": cross_encoder.cross_encoder,
@@ -166,8 +171,9 @@ def fresh(
 def fetched(registry: Registry, case: Case, place: Path, server: EmbeddingServer, context: Context) -> Any:
     """The component of a case, which has built nothing yet."""
     values = dict(case.parameters)
-    if values.get("model", "").startswith("MODEL:"):
-        values["model"] = model(place, values["model"].removeprefix("MODEL:"))
+    for key, value in values.items():
+        if str(value).startswith("MODEL:"):
+            values[key] = model(place, value.removeprefix("MODEL:"))
     if "base_url" in values:
         values["base_url"] = server.url
     kind = registry.get(case.name)

@@ -24,6 +24,10 @@ VOCABULARY = (
     *string.ascii_lowercase, *(f"##{letter}" for letter in string.ascii_lowercase), *string.digits,
 )  # fmt: skip
 WIDTH = 32
+_SIZES = (
+    "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+    "max_position_embeddings", "initializer_range",
+)  # fmt: skip
 
 
 def bert_folder(folder: Path, seed: int = 0, positions: int = 64, **config: Any) -> Path:
@@ -43,6 +47,20 @@ def bert_folder(folder: Path, seed: int = 0, positions: int = 64, **config: Any)
     }
     torch.manual_seed(seed)
     transformers.BertModel(transformers.BertConfig(**{**settings, **config})).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def dpr(folder: Path, role: str, seed: int = 0, **config: Any) -> Path:
+    """A DPR encoder as transformers saves it; ``role`` is Question or Context."""
+    bert_folder(folder, seed)
+    (folder / "model.safetensors").unlink()
+    settings = json.loads((folder / "config.json").read_text())
+    kept = {name: settings[name] for name in _SIZES}
+    torch.manual_seed(seed)
+    model = getattr(transformers, f"DPR{role}Encoder")(transformers.DPRConfig(**{**kept, **config}))
+    model.save_pretrained(folder)
+    tokenizer = getattr(transformers, f"DPR{role}EncoderTokenizer").from_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 

@@ -23,6 +23,7 @@ from quati_pool.commands.annotate.similar_passages import SimilarPassages
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.lines import read_bytes
 from quati_pool.judging.llm_parameters import LlmParameters
+from quati_pool.judging.local import LocalParameters
 from quati_pool.judging.pair import Pair
 from quati_pool.judging.prompts import Example, Prompt, load_prompt, standard_prompt
 from quati_pool.labels.base import Labeler
@@ -238,7 +239,9 @@ def _prompt(config: PoolConfig) -> Prompt | None:
     name = config.annotation.prompt
     if name is None:
         single = [judge for judge in config.judges.values() if isinstance(judge, JudgeConfig)]
-        asking = [judge.parameters for judge in single if isinstance(judge.parameters, LlmParameters)]
+        asking = [
+            judge.parameters for judge in single if isinstance(judge.parameters, (LlmParameters, LocalParameters))
+        ]
         if not asking:
             return None
         name = asking[0].prompt

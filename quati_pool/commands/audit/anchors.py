@@ -23,12 +23,12 @@ from quati_pool.commands.audit.graded_pairs import Key, people_of, read_graded, 
 from quati_pool.commands.audit.queue import repetition_of, shown_pair
 from quati_pool.commands.judge.chosen_judge import ChosenJudge, pick_judges
 from quati_pool.errors import ConfigError
-from quati_pool.files.artifacts import NOT_THERE, locked, read_meta, unfinished, write_file
+from quati_pool.files.artifacts import NOT_THERE, digest, locked, read_meta, unfinished, write_file
 from quati_pool.files.lines import output, read_lines
 from quati_pool.judging.base import Judge
 from quati_pool.labels.base import Graded
 from quati_pool.labels.consensus import aggregate_samples
-from quati_pool.labels.labelers import Grading, judge_version
+from quati_pool.labels.labelers import Grading
 from quati_pool.project.config import ConsensusConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
@@ -73,7 +73,7 @@ def fix_anchors(config: Path | PoolConfig, names: Sequence[str], number: int, li
                 if not anchors:
                     raise ConfigError(_no_pairs(grading, name))
                 if len(anchors) > len(kept):
-                    key = {"format": _FORMAT, "version": judge_version(member.settings, member.judge)}
+                    key = {"format": _FORMAT, "version": digest(member.definition(grading))}
                     _write(path, key, anchors)
             drift = stored_drift(grading, name)
             assert isinstance(drift, Drift)
@@ -113,7 +113,7 @@ def anchors_of(grading: Grading, member: Member) -> list[Anchor] | str:
         return f"the anchors of {member.name} cannot be used ({path.name} {problem}); fix them again: {fix}"
     if meta["key"].get("format") != _FORMAT:
         return f"the anchors of {member.name} are of another version of quati-pool; fix them again: {fix}"
-    if meta["key"].get("version") != judge_version(member.settings, member.judge):
+    if meta["key"].get("version") != digest(member.definition(grading)):
         return (
             f"{member.name} is another judge since its anchors were fixed (its prompt, model or parameters in "
             f"pool.yaml changed), so that its grades may differ for that reason; judge, then fix new ones: {fix}"

@@ -69,7 +69,7 @@ class Asking:
     ) -> AuditQueue:
         """Asks the judge ``name``, as ``change`` returns it, and adds to ``runs``; returns all its answers."""
         options = self._settings.judge_options(self.spent)
-        with chosen_judge(self._config, name, options) as judge:
+        with chosen_judge(self._config, name, options, self._listener.say) as judge:
             chosen = change(judge)
             with chosen.alone(self._listener.say):
                 chosen.read_again(self._listener)

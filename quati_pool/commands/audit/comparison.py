@@ -349,5 +349,5 @@ def _of_member(grading: Grading, member: Member) -> Expense:
         return Expense()
     thousands = len(graded) / 1000
     cost = None if used.unknown_cost or used.cost is None else used.cost / thousands
-    seconds = float(used.seconds.sum()) / member.judge.model.parameters.concurrency
+    seconds = float(used.seconds.sum()) / member.judge.model.limits.concurrency
     return Expense(cost, seconds / 60 / thousands if len(used.seconds) else None)

@@ -7,7 +7,7 @@ the probe changes, or until they are drawn again on request.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +27,7 @@ from quati_pool.errors import ConfigError
 from quati_pool.files.artifacts import digest, file_digest, locked, read_counts, stale, write_file
 from quati_pool.files.lines import output, read_lines
 from quati_pool.judging.base import Judge
-from quati_pool.labels.labelers import Grading, judge_definition, judge_version
+from quati_pool.labels.labelers import Grading
 from quati_pool.project.config import ConsensusConfig, HybridConfig, JudgeConfig, PeopleConfig, PoolConfig
 from quati_pool.project.workspace import Workspace
 from quati_pool.text.analysis import SNOWBALL, analyzer
@@ -46,9 +46,13 @@ class Member:
     settings: JudgeConfig
     judge: Judge
 
+    def definition(self, grading: Grading) -> Mapping[str, Any]:
+        """Everything that determines its grades; that of its stored labels if its model is gone."""
+        return grading.definition_of(self.name, self.settings, self.judge)[0]
+
     def chosen(self, grading: Grading) -> ChosenJudge:
         """The judge over an open store, under the version of its stored labels."""
-        definition = judge_definition(self.settings, self.judge)
+        definition = self.definition(grading)
         return ChosenJudge(grading, self.name, self.settings, self.judge, definition, digest(definition)).as_stored()
 
 
@@ -159,7 +163,11 @@ class DrawnCases:
 
     def _fits(self, shown: PairTexts) -> bool:
         """Whether every member is shown all of a text."""
-        return all(shown_pair(member.judge, "", "", shown)[1] is None for member in self.members)
+        for judge in (member.judge for member in self.members):
+            pair, cut = shown_pair(judge, "", "", shown)
+            if cut is not None or (judge.model is None and not judge.reads_whole(pair)):
+                return False
+        return True
 
     @cached_property
     def graded(self) -> GradedPairs:
@@ -196,7 +204,7 @@ class DrawnCases:
             "format": _FORMAT,
             "pool": self._workspace.input_digest(self.grading.pool),
             "narratives": digest(dict(self.grading.narratives)),
-            "judges": {member.name: judge_version(member.settings, member.judge) for member in self.members},
+            "judges": {member.name: digest(member.definition(self.grading)) for member in self.members},
             "readings": {
                 member.name: member.judge.model.reading.version for member in self.members if member.judge.model
             },

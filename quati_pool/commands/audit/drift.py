@@ -68,7 +68,7 @@ def check_drift(
     found: list[DriftReport] = []
     for name in pick_judges(config, names):
         anchors = _anchors(config, name)
-        with chosen_judge(config, name, options) as chosen, chosen.alone(listener.say):
+        with chosen_judge(config, name, options, listener.say) as chosen, chosen.alone(listener.say):
             chosen.read_again(listener)
             answers = Answers(chosen, anchors)
             queue, check = _queue(chosen, answers, hours)

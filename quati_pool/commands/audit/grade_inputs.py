@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,13 +19,14 @@ from quati_pool.evaluation.measures import parse_measures
 from quati_pool.files.lines import read_lines
 from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource
 from quati_pool.labels.labelers import Grading
-from quati_pool.labels.qrels import as_qrels, grades_by_pair
+from quati_pool.labels.qrels import as_qrels, grades_by_pair, without_queries
 from quati_pool.labels.sources import gather
 from quati_pool.project.config import JudgeConfig
+from quati_pool.project.inputs import query_texts
 from quati_pool.project.runs import RunSet, run_sets, workspace_runs
 from quati_pool.records import Qrels
 from quati_pool.registry import nearest
-from quati_pool.text.pluralize import counted
+from quati_pool.text.pluralize import counted, listed
 
 DEFAULT_MEASURE = "nDCG@10"
 
@@ -212,6 +213,13 @@ class WorkspaceGrades:
             return f"no person has graded anything yet{named_by}"
         if people.name == name:
             return "it is the one whose grades count as people's"
+        gathered, seen = self._gathered, self._seen(judge)
+        if seen:
+            judge = replace(judge, qrels=without_queries(judge.qrels, seen))
+            if not len(judge.qrels):
+                teachers = listed(sorted(_all(origin.labelers for origin in judge.origins)))
+                return f"it was distilled from {teachers}, and saw grades of all queries that it graded here"
+            gathered = replace(gathered, sources=[judge if one.name == name else one for one in gathered.sources])
         run_set = _comparable(self.systems, judge, people)
         own = config.judges[name]
         model = getattr(getattr(own, "parameters", None), "model", None)
@@ -221,10 +229,12 @@ class WorkspaceGrades:
             judge_names=[name, *([model] if model else [])],
             judge_family=(settings.judge_families or {}).get(name)
             or (own.family if isinstance(own, JudgeConfig) else None),
+            teacher_names=_all(origin.labelers | origin.models for origin in judge.origins),
+            teacher_families=_all(origin.families for origin in judge.origins),
         )
         try:
-            return audit_grades(
-                self._gathered,
+            found = audit_grades(
+                gathered,
                 judge,
                 people,
                 run_set,
@@ -236,6 +246,16 @@ class WorkspaceGrades:
             )
         except QuatiPoolError as error:
             return str(error)
+        taught = sorted(_all(origin.labelers for origin in judge.origins))
+        return replace(found, teachers=tuple(taught), seen_queries=len(seen))
+
+    def _seen(self, judge: LabelSource) -> set[str]:
+        """The queries that a judge graded of which it had seen grades when it was trained."""
+        if not judge.origins:
+            return set()
+        texts = query_texts(self.grading.config)
+        graded = judge.qrels.queries.decode(np.unique(judge.qrels.query)).to_pylist()
+        return {one for one in graded if any(origin.saw(texts.get(one, "")) for origin in judge.origins)}
 
     @property
     def _named_people(self) -> str | None:
@@ -262,6 +282,10 @@ class WorkspaceGrades:
         if language not in self._features:
             self._features[language] = _features(self.grading, language)
         return self._features[language]
+
+
+def _all(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*sets)
 
 
 def _majority(grading: Grading) -> LabelSource:

@@ -37,12 +37,21 @@ BY_NAME = "by its name"
 @dataclass(frozen=True)
 class Relations:
     """What is known of models: the ``families`` of systems and the names of what each ``uses``, by run_tag; the names
-    of the judge and of its model, and the family of that, None if it is not declared."""
+    of the judge and of its model, and the family of that, None if it is not declared; and names and families of what
+    the judge was distilled from, which are its kin too."""
 
     families: Mapping[str, str] = field(default_factory=dict)
     uses: Mapping[str, Collection[str]] = field(default_factory=dict)
     judge_names: Sequence[str] = ()
     judge_family: str | None = None
+    teacher_names: Collection[str] = ()
+    teacher_families: Collection[str] = ()
+
+    @property
+    def teachers(self) -> set[str]:
+        """The families of what the judge was distilled from, declared or by their names."""
+        guessed = (guessed_family(name) for name in self.teacher_names)
+        return {*self.teacher_families, *(family for family in guessed if family is not None)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +87,9 @@ class GradeAudit:
 
     ``gap`` is the judge's mean of the measure over systems and queries less people's, ``decisions`` contrasts which
     pairs of systems differ significantly under the judge (a) and under people (b). What needs runs, or a second judge,
-    is None or empty without them. ``ratings`` are the grades of all labelers, ``scores`` those of the systems under the
-    judge and under people, over their common queries.
+    is None or empty without them. A distilled judge is compared on the queries of which it saw no grades: it saw those
+    of ``teachers``, of ``seen_queries`` queries that it graded here. ``ratings`` are the grades of all labelers,
+    ``scores`` those of the systems under the judge and under people, over their common queries.
     """
 
     judge: str
@@ -94,6 +104,8 @@ class GradeAudit:
     kinship: Kinship | None = None
     oracle: OracleRank | None = None
     alike: Sequence[AlikeJudges] = ()
+    teachers: tuple[str, ...] = ()
+    seen_queries: int = 0
 
 
 @dataclass(frozen=True)
@@ -189,7 +201,8 @@ def _kinship(
     family = relations.judge_family
     guess = next((found for name in relations.judge_names if (found := guessed_family(name))), None)
     families = {tag: relations.families.get(tag) or run_set.families.get(tag) or tag for tag in by_judge.run_tags}
-    kin = dict(_kin(by_judge.run_tags, families, relations, family or guess))
+    related_families = {name for name in (family or guess, *relations.teachers) if name is not None}
+    kin = dict(_kin(by_judge.run_tags, families, relations, related_families))
     shifts = family_shifts(
         by_judge.of(measure),
         by_people.of(measure),
@@ -208,17 +221,17 @@ def _kinship(
 
 
 def _kin(
-    run_tags: Iterable[str], families: Mapping[str, str], relations: Relations, family: str | None
+    run_tags: Iterable[str], families: Mapping[str, str], relations: Relations, related: Collection[str]
 ) -> Iterable[tuple[str, str]]:
-    """The systems that are kin to the judge, with the reason."""
-    declared = {*relations.judge_names, *([family] if family else [])}
+    """The systems that are kin to the judge, with the reason; ``related`` are its family and those of its teachers."""
+    declared = {*relations.judge_names, *relations.teacher_names, *related}
     for tag in run_tags:
         used = sorted(declared.intersection(relations.uses.get(tag, ())))
         if used:
             yield tag, f"uses {used[0]}"
-        elif family is not None and families[tag] == family:
-            yield tag, f"family {family}"
-        elif family is not None and family in (guessed_family(tag), guessed_family(families[tag])):
+        elif families[tag] in related:
+            yield tag, f"family {families[tag]}"
+        elif not {guessed_family(tag), guessed_family(families[tag])}.isdisjoint(related):
             yield tag, BY_NAME
 
 

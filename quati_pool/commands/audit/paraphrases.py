@@ -21,7 +21,6 @@ from quati_pool.commands.judge.chosen_judge import ChosenJudge
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import digest, locked, read_counts, stale, write_file
 from quati_pool.judging.paraphrases import Paraphrase, paraphrases
-from quati_pool.judging.prompted_model import PromptedModel
 from quati_pool.labels.base import Labeler
 from quati_pool.labels.labelers import Grading
 from quati_pool.project.workspace import Workspace
@@ -70,7 +69,7 @@ class Paraphrasing:
         """The judge with another wording of its prompt, under a version of its own."""
         judge = copy.copy(chosen.judge)
         assert judge.model is not None
-        judge.model = PromptedModel(judge.model.parameters, wording.prompt, self._grading.config.folder)
+        judge.model = judge.model.with_prompt(wording.prompt)
         definition = {**chosen.definition, NAME: wording.prompt.definition}
         return replace(chosen, judge=judge, definition=definition, version=digest(definition))
 

@@ -22,7 +22,7 @@ from quati_pool.commands.judge.chosen_judge import DEFAULT, ChosenJudge, JudgeOp
 from quati_pool.commands.judge.judging_queue import JudgingQueue
 from quati_pool.commands.llm_runs import heard
 from quati_pool.errors import ConfigError
-from quati_pool.judging.prompted_model import PromptedModel
+from quati_pool.judging.served_model import ServedModel
 from quati_pool.labels import failures
 from quati_pool.labels.coverage import example_order
 from quati_pool.llm.batches import Batches, BatchState
@@ -61,7 +61,7 @@ class Collected:
 class JudgeBatches:
     """A judge's batches at its provider; requires that no other process works for this judge."""
 
-    def __init__(self, chosen: ChosenJudge, model: PromptedModel, listener: Listener) -> None:
+    def __init__(self, chosen: ChosenJudge, model: ServedModel, listener: Listener) -> None:
         self.grading = chosen.grading
         self.store = chosen.grading.store
         self.name = chosen.name
@@ -235,15 +235,17 @@ def _batches(
 ) -> Iterator[tuple[JudgeBatches, Callable[[], JudgingQueue]]]:
     """A judge's batches, and a function that reads its queue."""
     with chosen_judge(config_path, name, options) as chosen:
-        if chosen.judge.model is None:
-            raise ConfigError(f"{chosen.name} asks no model; run: quati-pool judge {chosen.name}")
+        model = chosen.judge.model
+        if not isinstance(model, ServedModel):
+            asks = "no model" if model is None else "no server"
+            raise ConfigError(f"{chosen.name} asks {asks}; run: quati-pool judge {chosen.name}")
         with chosen.alone(listener.say):
 
             def queue() -> JudgingQueue:
                 chosen.read_again(listener)
                 return chosen.pending(listener.say)
 
-            yield JudgeBatches(chosen, chosen.judge.model, listener), queue
+            yield JudgeBatches(chosen, model, listener), queue
 
 
 def submit(config_path: Path, name: str | None, listener: Listener, options: JudgeOptions = DEFAULT) -> list[Batch]:

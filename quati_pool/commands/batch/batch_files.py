@@ -10,7 +10,8 @@ from pathlib import Path
 
 from quati_pool.commands.judge.judging_queue import JudgingQueue
 from quati_pool.files.artifacts import sync
-from quati_pool.judging.prompted_model import PromptedModel, Task
+from quati_pool.judging.prompted_model import Task
+from quati_pool.judging.served_model import ServedModel
 from quati_pool.llm.batches import Batches
 from quati_pool.store.records import Batch, BatchRequest
 
@@ -48,7 +49,7 @@ class BatchFile:
 
 
 def batch_files(
-    queue: JudgingQueue, model: PromptedModel, api: Batches, folder: Path, output: str, limit: int | None
+    queue: JudgingQueue, model: ServedModel, api: Batches, folder: Path, output: str, limit: int | None
 ) -> Iterator[BatchFile]:
     """Writes files of requests for at most ``limit`` pairs of the queue, and yields each once it is finished."""
     file: BatchFile | None = None
@@ -86,7 +87,7 @@ def _first(chunks: Iterator[list[Task]], limit: int | None) -> Iterator[Task]:
             return
 
 
-def _new_file(queue: JudgingQueue, model: PromptedModel, folder: Path, output: str) -> BatchFile:
+def _new_file(queue: JudgingQueue, model: ServedModel, folder: Path, output: str) -> BatchFile:
     key = uuid.uuid4().hex
     batch = Batch(
         key=key,

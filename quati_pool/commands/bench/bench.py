@@ -45,8 +45,9 @@ class BenchOptions:
 
     ``systems``: a pool.yaml with the systems that search and the judge that ``judge`` names. ``readers``: the names of
     their rows and their models, folders or names on the hub; ``device`` and ``batch_tokens`` are theirs. ``over``: the
-    systems whose best passages a model reads. ``to``: the workspace to write a retrieval task's collection into.
-    ``folder``: where runs, answers and reports are kept. ``budget``: US dollars, None for no limit.
+    systems whose best passages a model reads. ``cut``: how texts are cut into passages, None for the task's own way.
+    ``to``: the workspace to write a retrieval task's collection into. ``folder``: where runs, answers and reports are
+    kept. ``budget``: US dollars, None for no limit.
     """
 
     folder: Path
@@ -60,6 +61,7 @@ class BenchOptions:
     device: str | None = None
     batch_tokens: int | None = None
     over: Sequence[str] = ()
+    cut: str | None = None
     to: Path | None = None
     seed: int = 0
     budget: float | None = None
@@ -112,6 +114,8 @@ def bench(
         raise ConfigError(f"{name} has no task {task_name!r}; {nearest(task_name, benchmark.tasks)}")
     task = benchmark.tasks[task_name]
     _refuse_misfits(name, task, options)
+    if options.cut is not None:
+        task = _cut_task(task, options.cut)
     if not data.is_dir():
         raise ConfigError(f"{data} is not a folder; give --data the folder with the files of {benchmark.source}")
     config = options.systems or _CONFIG
@@ -150,6 +154,14 @@ def bench(
     return result
 
 
+def _cut_task(task: Task, way: str) -> Task:
+    """The task over passages that are cut this way. Raises ConfigError for a way that it does not have."""
+    assert isinstance(task, RetrievalTask)
+    if way not in task.cuts:
+        raise ConfigError(f"--cut {way}: {task.name} cuts at {' or '.join(task.cuts)}; name one")
+    return task.cut_as(way)
+
+
 def _inputs(read: Inputs, task: Task, cases: Sequence[Case], options: BenchOptions) -> dict[str, str]:
     """The hashes of all files that were read."""
     for case in cases:
@@ -176,6 +188,7 @@ def _refuse_misfits(name: str, task: Task, options: BenchOptions) -> None:
         "--reader": bool(options.readers) and not asks,
         "--device": options.device is not None and not options.readers,
         "--batch-tokens": options.batch_tokens is not None and not options.readers,
+        "--cut": options.cut is not None and not (isinstance(task, RetrievalTask) and task.cuts),
         "--over": bool(options.over) and not (reads and (options.judge or options.readers)),
         "--predictions": bool(options.predictions) and retrieval,
         "--systems": options.systems is not None and not retrieval and options.judge is None,

@@ -38,11 +38,12 @@ _FIRST = "nDCG@10"
 @dataclass(frozen=True, eq=False)
 class Curve:
     """Success@k for k = 1, 2, … of every system, and its expectation for a random order; each has shape (depth,),
-    where depth is 100, or the depth of the runs where that is lower."""
+    where depth is 100, or the depth of the runs where that is lower. ``queries`` is the number of queries."""
 
     case: Case
     systems: Mapping[str, Values]
     random: Values
+    queries: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +138,8 @@ def _curve(measured: _MeasuredRuns, collection: Collection, case: Case) -> Curve
     for query_id, doc_id, relevance in collection.qrels:
         relevant[place[query_id]] += relevance > 0 and doc_id in there
     expected = random_success(relevant, len(there), depth)
-    return Curve(
-        case, {tag: measured.curves[run, :depth] for run, tag in enumerate(measured.scores.run_tags)}, expected
-    )
+    systems = {tag: measured.curves[run, :depth] for run, tag in enumerate(measured.scores.run_tags)}
+    return Curve(case, systems, expected, len(place))
 
 
 def _readers(config: PoolConfig, over: Sequence[str] | None) -> list[str]:

@@ -18,6 +18,8 @@ from quati_pool.registry import RETRIEVERS
 
 RUN_DEPTH, POOL_DEPTH = 100, 10
 
+_MODELS = ("model", "query_model", "passage_model")
+
 _BM25 = "  bm25: {{retriever: bm25, language: {language}, family: lexical}}     # Lucene: k1 0.9, b 0.4\n"
 _WITHOUT = "  # bm25: {{retriever: bm25, language: {language}, family: lexical}}   # Lucene: needs quati-pool[lucene]\n"
 # The reranker has more dimensions than lsa, as the two would otherwise find the same over a small corpus.
@@ -119,7 +121,7 @@ def _absolute(folder: Path, settings: Mapping[str, Any], files: set[str]) -> dic
         if not isinstance(value, str):
             return value
         place = folder / Path(value).expanduser()
-        if value in files or key == "prices" or (key == "model" and (place.exists() or value.startswith("."))):
+        if value in files or key == "prices" or (key in _MODELS and (place.exists() or value.startswith("."))):
             return str(place.resolve())
         return value
 

@@ -220,7 +220,8 @@ def _models(config: PoolConfig) -> Iterator[ModelState]:
     for run_tag, system in config.systems.items():
         parameters = system.parameters
         if not isinstance(system, FusionSystem) and isinstance(parameters, ModelParameters):
-            systems.setdefault((parameters.model, parameters.revision), []).append((run_tag, parameters))
+            for one in parameters.each_model().values():
+                systems.setdefault((one.model, one.revision), []).append((run_tag, one))
     for (model, _), users in systems.items():
         try:
             here = locate_or_announce(environment, users[0][1], lambda line: None)
@@ -229,4 +230,4 @@ def _models(config: PoolConfig) -> Iterator[ModelState]:
             state = "not here"
         except ImportError:
             state = "not checked"
-        yield ModelState(model, tuple(tag for tag, _ in users), state)
+        yield ModelState(model, tuple(dict.fromkeys(tag for tag, _ in users)), state)

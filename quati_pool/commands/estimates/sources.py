@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from quati_pool.labels.graded_frame import GradedFrame
 from quati_pool.labels.peoples_grades import PeoplesGrades, read_people
 from quati_pool.labels.sources import gather
 from quati_pool.project.config import PoolConfig
+from quati_pool.project.inputs import query_texts
 from quati_pool.registry import nearest
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def graded(inputs: LabelInputs, settings: EstimateSettings) -> tuple[GradedFrame
     if inputs.of_files:
         source = named_source(gathered, str(settings.people))
         frame = frame_of_files(source, judge.qrels, settings.sampled)
+        _refuse_judge_of_the_same_grades(inputs.config, frame, judge, source.members or {source.name})
         return frame, Sources(gathered, source.name, None, judge, None)
     from quati_pool.commands.estimates.designs import answered_designs
     from quati_pool.store.designs import Designs
@@ -91,9 +93,11 @@ def graded(inputs: LabelInputs, settings: EstimateSettings) -> tuple[GradedFrame
         draw = "" if begun else "draw pairs with quati-pool assign --random-queries N, and "
         text = f"no person has graded anything; {draw}have them graded with quati-pool annotate"
         raise QuatiPoolError(TranslatableText(text, "nobody_graded"))
-    people = read_people(grading, chosen_people(grading, settings))
+    labeler = chosen_people(grading, settings)
+    people = read_people(grading, labeler)
     design = _design(designs, settings, answered_designs(grading.store, grading.config.name), people)
     frame = frame_of_design(people, judge.qrels, design, designs)
+    _refuse_judge_of_the_same_grades(inputs.config, frame, judge, labeler.derived_from or {labeler.name})
     words = settings.people or people_in_words(frame.people_names)
     aggregation = settings.aggregate if settings.people is None and len(frame.people_names) > 1 else None
     return frame, Sources(gathered, words, aggregation, judge, design.seed)
@@ -125,6 +129,31 @@ def refuse_judge_of_the_sample(frame: GradedFrame, name: str) -> None:
             "for which an estimate needs its grades; have it grade the whole pool, or name another judge"
         )
         raise QuatiPoolError(TranslatableText(text, "judge_of_sample", judge=name))
+
+
+def _refuse_judge_of_the_same_grades(
+    config: PoolConfig | None, frame: GradedFrame, judge: LabelSource, people: Collection[str]
+) -> None:
+    """Raises QuatiPoolError if a judge was distilled from the grades that are to correct it, on queries of the frame.
+
+    An estimate adds to the judge's mean over the frame what people's grades show it to be off by. On queries that it
+    learned from it is off by less than on the others: counted among the sample, they make the correction too small;
+    left out of it, they get a correction that is too large. A judge that learned from others' grades, or from other
+    queries, has errors that do not depend on the sample."""
+    taught = [origin for origin in judge.origins if not origin.labelers.isdisjoint(people)]
+    if config is None or not taught:
+        return
+    texts = query_texts(config)
+    seen = sum(
+        any(origin.saw(texts.get(query_id, "")) for origin in taught) for query_id in frame.query_ids.values.to_pylist()
+    )
+    if seen:
+        text = (
+            f"{judge.name} was distilled from people's grades of {seen:,} of these {len(frame.query_ids):,} queries, "
+            "and grades that it learned from cannot show how it errs on others; name a judge that learned from others' "
+            "grades, or from other queries"
+        )
+        raise QuatiPoolError(TranslatableText(text, "judge_of_the_same_grades", judge=judge.name))
 
 
 def _refuse_options_of_designs(settings: EstimateSettings) -> None:

@@ -30,7 +30,7 @@ def judge_adaptively(
     """
     started = time.monotonic()
     config = load_config(config_path)
-    with chosen_judge(config, _steering(config, name), options) as chosen, chosen.alone(listener.say):
+    with chosen_judge(config, _steering(config, name), options, listener.say) as chosen, chosen.alone(listener.say):
         reread = chosen.read_again(listener)
         builder = prepare_pool(config, listener)
         assert builder is not None, "a whole build leaves no run out"

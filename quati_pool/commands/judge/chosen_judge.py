@@ -146,10 +146,13 @@ class ChosenJudge:
 
 
 @contextmanager
-def chosen_judge(config: Path | PoolConfig, name: str | None, options: JudgeOptions) -> Iterator[ChosenJudge]:
+def chosen_judge(
+    config: Path | PoolConfig, name: str | None, options: JudgeOptions, fetch: Callable[[str], None] | None = None
+) -> Iterator[ChosenJudge]:
     """The judge ``name``, or the only one, with ``options`` applied; its store is open in the context.
 
-    Raises QuatiPoolError if there is none, or it cannot work.
+    A run passes ``fetch``, which takes a line on what is downloaded for it; without, nothing is, and the judge's stored
+    labels are found even if its model is gone. Raises QuatiPoolError if there is no such judge, or it cannot work.
     """
     config = load_config(config) if isinstance(config, Path) else config
     name = pick_judge(config, name)
@@ -158,15 +161,24 @@ def chosen_judge(config: Path | PoolConfig, name: str | None, options: JudgeOpti
         settings, judge = grading.judge(name)
         if judge.by_content and options.pool is None:
             require_texts(config)
-        judge = _adjusted(judge, options)
-        definition = judge_definition(settings, judge)
+        judge = _adjusted(name, judge, options)
+        if fetch is None:
+            definition, _ = grading.definition_of(name, settings, judge)
+        else:
+            judge.fetch(fetch)
+            definition = judge_definition(settings, judge)
         yield ChosenJudge(grading, name, settings, judge, definition, digest(definition))
 
 
-def _adjusted(judge: Judge, options: JudgeOptions) -> Judge:
-    """The judge with the parameters that the command line overrides."""
+def _adjusted(name: str, judge: Judge, options: JudgeOptions) -> Judge:
+    """The judge with the parameters that the command line overrides. Raises ConfigError for one that it does not
+    have."""
     names = ("concurrency", "rpm", "tpm", "max_passage_tokens")
     changes = {name: value for name in names if (value := getattr(options, name)) is not None}
     if not changes or judge.model is None:
         return judge
+    unknown = next((option for option in changes if option not in type(judge.parameters).model_fields), None)
+    if unknown is not None:
+        option = f"--{unknown.replace('_', '-')}"
+        raise ConfigError(f"{name} runs on this machine, and {option} is for judges behind a server; leave it out")
     return type(judge)(judge.parameters.model_copy(update=changes), judge.setting)

@@ -83,7 +83,7 @@ def judge(
     QuatiPoolError if the run cannot start; a later error is the report's ``error``.
     """
     started = time.monotonic()
-    with chosen_judge(config, name, options) as chosen, chosen.alone(listener.say):
+    with chosen_judge(config, name, options, listener.say) as chosen, chosen.alone(listener.say):
         model = chosen.judge.model
         if options.reread and model is None:
             raise ConfigError(f"{chosen.name} asks no model, so there are no answers to read again; leave --reread out")

@@ -50,7 +50,7 @@ class JudgingQueue(PairQueue):
             "format": _SHOWN_FORMAT,
             "pool": workspace.input_digest(grading.pool),
             "narratives": digest(dict(self._narratives)),
-            "max_passage_tokens": self._model and self._model.parameters.max_passage_tokens,
+            "max_passage_tokens": self._model and self._model.max_passage_tokens,
             "fenced": self._model is not None and self._model.prompt.fenced,
         }
         self._total, self._blocks = shown_blocks(workspace, grading.pool, key, self._content, say)

@@ -203,7 +203,7 @@ class JudgingRun:
         self.ended = session.run(runner, self.stop, self._progress)
         self.error = runner.error
         if budget.limit is not None:
-            calls_per_pair = 1 if model.parameters.together else self.pending.samples
+            calls_per_pair = 1 if model.together else self.pending.samples
             self.money = Money(budget.limit, budget.spent, budget.needed * calls_per_pair)
 
     def _affordable(self, model: PromptedModel, price: Price, budget: float) -> Iterator[list[Task]]:

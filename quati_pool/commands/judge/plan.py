@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quati_pool.commands.judge.chosen_judge import DEFAULT, JudgeOptions, chosen_judge
-from quati_pool.judging.llm_parameters import LlmParameters
 from quati_pool.judging.prompted_model import PromptedModel, Task
 from quati_pool.llm.answers import Usage
+from quati_pool.llm.limits import Limits
+from quati_pool.llm.prices import FREE
 from quati_pool.llm.tokens import ESTIMATED, estimate
 from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
@@ -85,7 +86,7 @@ class PlannedCalls:
 
     def add(self, model: PromptedModel, task: Task) -> None:
         size = estimate(model.request(task.pair, task.samples[0]).messages, model.name).tokens
-        calls = 1 if model.parameters.together else len(task.samples)
+        calls = 1 if model.together else len(task.samples)
         self.count += calls
         self.answers += len(task.samples)
         self.input_tokens += size * calls
@@ -108,7 +109,7 @@ class Forecast:
         output_tokens = round(_output_per_answer(used) * calls.answers)
         price = model.price()
         cost = None if price is None else price.cost(Usage(calls.input_tokens, 0, output_tokens, 0))
-        return cls(output_tokens, cost, _seconds(model.parameters, calls, output_tokens, used))
+        return cls(output_tokens, cost, _seconds(model.limits, calls, output_tokens, used))
 
 
 def _output_per_answer(used: StoredUsage) -> float:
@@ -116,15 +117,15 @@ def _output_per_answer(used: StoredUsage) -> float:
     return used.output_tokens / used.answers if used.answers and used.output_tokens else _ASSUMED_OUTPUT
 
 
-def _seconds(parameters: LlmParameters, calls: PlannedCalls, output_tokens: int, used: StoredUsage) -> float | None:
-    """The least seconds the calls take, from the limits in the parameters and the mean latency so far."""
+def _seconds(limits: Limits, calls: PlannedCalls, output_tokens: int, used: StoredUsage) -> float | None:
+    """The least seconds the calls take, from the limits and the mean latency so far."""
     bounds = []
-    if parameters.rpm:
-        bounds.append(60 * calls.count / parameters.rpm)
-    if parameters.tpm:
-        bounds.append(60 * (calls.input_tokens + output_tokens) / parameters.tpm)
+    if limits.rpm:
+        bounds.append(60 * calls.count / limits.rpm)
+    if limits.tpm:
+        bounds.append(60 * (calls.input_tokens + output_tokens) / limits.tpm)
     if len(used.seconds):
-        bounds.append(calls.count * float(used.seconds.mean()) / parameters.concurrency)
+        bounds.append(calls.count * float(used.seconds.mean()) / limits.concurrency)
     return max(bounds) if bounds and calls.count else None
 
 
@@ -142,7 +143,10 @@ def assumptions(model: PromptedModel, used: StoredUsage) -> Iterator[str]:
         yield f"output tokens by the mean of {used.answers:,} answers so far"
     else:
         yield f"output tokens assumed to be {_ASSUMED_OUTPUT} per answer"
-    if price := model.price():
+    price = model.price()
+    if price == FREE:
+        return
+    if price is not None:
         yield (
             f"cost by the list prices of {price.as_of}, without the discount for cached tokens, and without answers "
             "that are asked again"

@@ -19,7 +19,7 @@ def label_extra(cut: int | None, details: Mapping[str, Any]) -> dict[str, Any]:
 
 def program_answer(verdict: Verdict) -> list[Answer]:
     """A program's verdict as the answer for its only sample, without any call."""
-    return [Answer(1, verdict, ())]
+    return [Answer(1, verdict, (), verdict.details)]
 
 
 def attempts_of(answer: Answer, endpoint: str | None) -> tuple[Attempt, ...]:

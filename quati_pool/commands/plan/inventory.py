@@ -149,7 +149,9 @@ def _lacking(component: Component, environment: ComponentEnvironment) -> list[st
         lacking.append(str(error))
     parameters = component.parameters
     if isinstance(parameters, ModelParameters):
-        lacking.append(_model(environment, parameters))
+        for key, one in parameters.each_model().items():
+            state, which = _model(environment, one), key.replace("_", " ")
+            lacking.append(state.replace("model", which, 1) if state.startswith("model") else f"{which}: {state}")
     variable = getattr(parameters, "api_key_env", None)
     if variable is not None and not os.environ.get(variable):
         lacking.append(f"no key in {variable}")

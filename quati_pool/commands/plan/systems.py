@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from pydantic import BaseModel
+
 from quati_pool.commands.plan.corpora import NO_CORPUS, CorpusSize
 from quati_pool.commands.plan.inventory import Inventory, PlannedComponent
 from quati_pool.commands.plan.parts import PlannedPart, PlannedSystem, Seconds, Stage, parts_of, share_left
 from quati_pool.commands.plan.stores import FUSED_ROW, RUN_ROW
 from quati_pool.commands.plan.times import PlannedStage, TimeScaling
 from quati_pool.errors import QuatiPoolError
+from quati_pool.models.parameters import ModelParameters
 from quati_pool.project.cache_keys import CacheKeys
 from quati_pool.project.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem, needs_corpus
 from quati_pool.retrieval.planning import (
@@ -221,7 +224,9 @@ class SystemPlanner:
 def _with_stand_in(system: RetrieverSystem | RerankSystem, work: Workload, estimate: Estimate) -> Estimate:
     """Adds the work of a typical model to the estimate of a system whose model is a placeholder (``<…>``); returns any
     other estimate unchanged."""
-    model = getattr(system.parameters, "model", None)
+    parameters = system.parameters
+    one = parameters.for_passages() if isinstance(parameters, ModelParameters) else parameters
+    model = getattr(one, "model", None)
     name = system.retriever if isinstance(system, RetrieverSystem) else system.reranker
     if estimate.flops is not None or not _unnamed(model) or name not in STAND_INS:
         return estimate
@@ -249,13 +254,20 @@ def _unnamed(model: object) -> bool:
     return isinstance(model, str) and model.startswith("<") and model.endswith(">")
 
 
+def _models(parameters: BaseModel) -> list[str]:
+    if isinstance(parameters, ModelParameters):
+        return [one.model for one in parameters.each_model().values()]
+    model = getattr(parameters, "model", None)
+    return [] if model is None else [str(model)]
+
+
 def described(system: RetrieverSystem | RerankSystem | FusionSystem) -> str:
     """A system in a few words: its component, model and dimensions, and its inputs."""
     if isinstance(system, FusionSystem):
         return f"{system.method} of {', '.join(system.fuse)}"
     words = [system.retriever if isinstance(system, RetrieverSystem) else system.reranker]
-    if (model := getattr(system.parameters, "model", None)) is not None:
-        words.append(str(model))
+    if models := _models(system.parameters):
+        words.append(" and ".join(models))
         dimensions = next(filter(None, (getattr(system.parameters, name, None) for name in _DIMENSIONS)), None)
         if dimensions is not None:
             words.append(f"({dimensions:,} dimensions)")

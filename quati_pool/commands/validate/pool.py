@@ -190,7 +190,9 @@ class _Checks:
             component.inspect(notes.append)
             self.checked["models"] += isinstance(system.parameters, ModelParameters) and not notes
         except QuatiPoolError as error:
-            faults.append(((*place, "model") if isinstance(system.parameters, ModelParameters) else place, error))
+            # An error of one of two models names it.
+            named = list(system.parameters.each_model()) if isinstance(system.parameters, ModelParameters) else []
+            faults.append(((*place, *named) if len(named) == 1 else place, error))
         if isinstance(system.parameters, ModelParameters) and system.parameters.device:
             try:
                 devices_of(system.parameters)

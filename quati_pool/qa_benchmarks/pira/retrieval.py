@@ -6,14 +6,16 @@ questions translated to English.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from quati_pool.qa_benchmarks.base import SPLITS, Case, Collection, ReadingTask, RetrievalTask, Topic
-from quati_pool.qa_benchmarks.passages import cut
+from quati_pool.qa_benchmarks.passages import cut, cut_at_sentences
 from quati_pool.qa_benchmarks.pira.answering import WordsQuestion, WordsTaskRun
 from quati_pool.qa_benchmarks.pira.files import (
     ANSWER,
@@ -35,6 +37,16 @@ ROUTES = (
 )
 
 
+WORDS, SENTENCES = "words", "sentences"
+_CUTS = {WORDS: cut, SENTENCES: cut_at_sentences}
+_CUT_NOTES = {
+    WORDS: f"{PASSAGE_WORDS} words, cut at the word count; the paper's cut respects sentence ends, so its passages"
+    " differ",
+    SENTENCES: f"at most {PASSAGE_WORDS} words, cut at the ends of sentences, and longer sentences at the word count;"
+    " the paper's cut respects sentence ends too, by rules of its own",
+}
+
+
 def text_id(text: str) -> str:
     """The doc_id of a text: a hash of its content, the same in every file and split."""
     return "text-" + hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -51,6 +63,20 @@ class _Searched:
 
 class _Retrieval(RetrievalTask):
     curve = True
+    cuts = (WORDS, SENTENCES)
+    cut_by_default: ClassVar[str | None] = None
+    """How texts are cut into passages unless the user says so; None if they stay whole."""
+
+    def __init__(self) -> None:
+        self._cut = self.cut_by_default
+
+    def cut_as(self, way: str) -> RetrievalTask:
+        other = copy.copy(self)
+        if way != self.cut_by_default:
+            # Its collections and reports are others.
+            other.name = f"{type(self).name}-{way}"  # type: ignore[misc]
+        other._cut = way
+        return other
 
     def settings(self) -> Mapping[str, str]:
         """The two routes of Portuguese."""
@@ -65,6 +91,18 @@ class _Retrieval(RetrievalTask):
     def files(self, data: Path, case: Case) -> list[Path]:
         """The files of all splits, as the corpus is built from all of them."""
         return list(split_files(data).values())
+
+    def collection(self, data: Path, case: Case) -> Collection:
+        route, searched = route_of(ROUTES, case), self._searched(data, case)
+        language = route.text or ""
+        whole = Collection(
+            passages=list(searched.texts.items()),
+            queries=[Topic(row.query_id, route.question(row)) for row in searched.questions],
+            qrels=[(row.query_id, text_id(row.text[language]), 1) for row in searched.questions],
+            language=language,
+            notes=searched.notes,
+        )
+        return whole if self._cut is None else _in_passages(whole, self._cut)
 
     def _searched(self, data: Path, case: Case) -> _Searched:
         """The questions that have a text, and all texts; notes count the questions left out."""
@@ -92,6 +130,26 @@ class _Retrieval(RetrievalTask):
             *left_out,
         ]
         return _Searched(questions, texts, notes)
+
+
+def _in_passages(whole: Collection, way: str) -> Collection:
+    """The collection with its texts cut into passages, each as relevant as its text."""
+    passages: list[tuple[str, str]] = []
+    units: dict[str, str] = {}
+    of_text: dict[str, list[str]] = {}
+    for unit, text in whole.passages:
+        for number, passage in enumerate(_CUTS[way](text, PASSAGE_WORDS), 1):
+            doc_id = f"{unit}-{number}"
+            passages.append((doc_id, passage))
+            units[doc_id] = unit
+            of_text.setdefault(unit, []).append(doc_id)
+    return replace(
+        whole,
+        passages=passages,
+        qrels=[(query_id, doc_id, grade) for query_id, unit, grade in whole.qrels for doc_id in of_text[unit]],
+        units=units,
+        notes=[*whole.notes, f"passages ({whole.language}): {len(passages):,} of {_CUT_NOTES[way]}"],
+    )
 
 
 def _corpus_note(language: str, count: int, used: Sequence[str]) -> str:
@@ -124,56 +182,17 @@ class TextRetrieval(_Retrieval):
     name = "ir"
     summary = "finds a question's own text among all texts; success@k and nDCG@10"
 
-    def collection(self, data: Path, case: Case) -> Collection:
-        route, searched = route_of(ROUTES, case), self._searched(data, case)
-        language = route.text or ""
-        return Collection(
-            passages=list(searched.texts.items()),
-            queries=[Topic(row.query_id, route.question(row)) for row in searched.questions],
-            qrels=[(row.query_id, text_id(row.text[language]), 1) for row in searched.questions],
-            language=language,
-            notes=searched.notes,
-        )
-
 
 class PassageRetrieval(_Retrieval, ReadingTask):
     """Retrieval from the texts cut into passages of 100 words; every passage of a question's own text is relevant (1).
 
-    Passages may end within a sentence. The paper's preprocessor respects sentence ends, so its passages differ.
+    Unless they are cut at sentence ends, as the paper's are, passages may end within a sentence.
     """
 
     name = "oqa"
     summary = "finds the 100-word passages of a question's own text, and answers over the best of them"
     readers = (5, 10, 15)
-
-    def collection(self, data: Path, case: Case) -> Collection:
-        route, searched = route_of(ROUTES, case), self._searched(data, case)
-        language = route.text or ""
-        passages: list[tuple[str, str]] = []
-        units: dict[str, str] = {}
-        of_text: dict[str, list[str]] = {}
-        for unit, text in searched.texts.items():
-            for number, passage in enumerate(cut(text, PASSAGE_WORDS), 1):
-                doc_id = f"{unit}-{number}"
-                passages.append((doc_id, passage))
-                units[doc_id] = unit
-                of_text.setdefault(unit, []).append(doc_id)
-        return Collection(
-            passages=passages,
-            queries=[Topic(row.query_id, route.question(row)) for row in searched.questions],
-            qrels=[
-                (row.query_id, doc_id, 1)
-                for row in searched.questions
-                for doc_id in of_text[text_id(row.text[language])]
-            ],
-            language=language,
-            units=units,
-            notes=[
-                *searched.notes,
-                f"passages ({language}): {len(passages):,} of {PASSAGE_WORDS} words, cut at the word count;"
-                " the paper's cut respects sentence ends, so its passages differ",
-            ],
-        )
+    cut_by_default = WORDS
 
     def reading(self, data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> WordsTaskRun:
         """The split's questions, each with the texts of its best ``k`` of ``passages`` (by query_id, best first),

@@ -118,6 +118,8 @@ def _doubts(report: AgreeReport) -> Iterator[str]:
     for source in report.gathered.sources:
         if source.hybrid is not None:
             yield f"{wording.name(source.name)} is a hybrid: {source.hybrid}."
+        if source.note is not None:
+            yield f"{source.note[0].upper()}{source.note[1:]}."
     for source in [source for source in report.gathered.sources if source.ungraded][:_JUDGES]:
         yield f"{wording.name(source.name)} without a grade: {wording.counts(source.lacking.items())}."
     left_out = len(report.pairs) - len(report.compared)

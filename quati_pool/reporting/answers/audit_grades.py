@@ -173,7 +173,23 @@ def _names(run_tags: Sequence[str]) -> str:
 def grade_rest(report: AuditReport) -> list[str]:
     """Whose grades were compared, and what could not be."""
     unasked = report.no_wordings if report.grader == "llm" and report.no_wordings != NOT_WANTED else None
-    return [*_compared(report), *([f"Other wordings of its prompt were not compared: {unasked}."] if unasked else [])]
+    return [
+        *_taught(report),
+        *_compared(report),
+        *([f"Other wordings of its prompt were not compared: {unasked}."] if unasked else []),
+    ]
+
+
+def _taught(report: AuditReport) -> list[str]:
+    """From whose grades a distilled judge learned, and that it is compared on other queries."""
+    found = report.grades
+    if found is None or not found.teachers:
+        return []
+    said = f"It was distilled from the grades of {_names(found.teachers)}"
+    if not found.seen_queries:
+        return [f"{said}, of other queries than these."]
+    seen = counted(found.seen_queries, *_QUERIES)
+    return [f"{said}; the {seen} here of which it saw grades {'is' if found.seen_queries == 1 else 'are'} left out."]
 
 
 def _compared(report: AuditReport) -> list[str]:

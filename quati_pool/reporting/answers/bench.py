@@ -28,7 +28,12 @@ def answer(result: BenchResult) -> Answer:
     table = next(iter(result_tables(result, None, None)), None)
     notes = f" {counted(len(result.notes), 'note', 'notes')} on the figures are there too." if result.notes else ""
     folder = result.options.folder
-    return Answer(said, table, f"--full prints all measures, bounds and curves, as do the files in {folder}.{notes}")
+    every = (
+        f" success@k for every k: {folder / 'reports' / f'{result.task.name}-success.csv'}." if result.curves else ""
+    )
+    return Answer(
+        said, table, f"--full prints all measures, bounds and curves, as do the files in {folder}.{every}{notes}"
+    )
 
 
 def _best(case: Case, rows: list[Row]) -> str | None:

@@ -57,13 +57,16 @@ def _first(state: State) -> Condition | None:
 
 def graders(state: State) -> Iterator[Words]:
     """Who graded, if that is nobody, one labeler, or no person."""
-    graded = [source for source in state.gathered.sources if len(source.qrels) and not source.members]
+    there = [source for source in state.gathered.sources if len(source.qrels)]
+    names = {source.name for source in there}
+    # A distilled judge confirms nothing of those whose grades it learned from.
+    graded = [one for one in there if not one.members or (one.grader == "distilled" and names.isdisjoint(one.members))]
     if not graded:
         yield "Nobody has graded anything, so no system can be measured."
     elif len(graded) == 1:
-        what = ", a program," if graded[0].grader == "program" else ""
+        what = {"program": ", a program,", "distilled": ", a distilled judge,"}.get(graded[0].grader, "")
         yield "Only ", _labeler(graded[0].name), f"{what} has graded, so nothing confirms its grades."
-    elif all(source.grader in ("llm", "program") for source in graded):
+    elif all(source.grader in ("llm", "program", "distilled") for source in graded):
         named = wording.linked([source.name for source in graded], links.labeler)
         yield "No person has graded, so how far the grades of ", *named, " can be trusted is not known."
     if state.evaluation and state.evaluation.main and state.evaluation.main.name is None:

@@ -22,6 +22,7 @@ def answer(report: LabelsReport, missing: bool = False) -> Answer:
     for name, count in report.unread.items():
         answers = counted(count, "stored answer was", "stored answers were")
         said.append(f"{answers} read by older rules; run: quati-pool judge {name} --reread.")
+    said += [f"{note[0].upper()}{note[1:]}." for labeler in report.labelers if (note := labeler.note) is not None]
     if report.earlier:
         count = sum(rows for _, _, rows in report.earlier)
         said.append(f"{counted(count, 'label', 'labels')} of earlier versions are kept and count nowhere.")

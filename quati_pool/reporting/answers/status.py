@@ -43,7 +43,7 @@ def _standing(status: Status) -> str:
 
 def _graders(status: Status) -> str:
     labels = status.state.labels
-    graded = [one for one in labels.with_grades if not one.members]
+    graded = [one for one in labels.with_grades if not one.members or one.grader == "distilled"]
     complete = [one for one in graded if one.graded == one.coverage.pairs]
     if status.state.database is not None and not graded:
         return "the labels cannot be read"

@@ -15,7 +15,7 @@ from quati_pool.reporting.formats.markdown import markdown
 from quati_pool.reporting.formats.tables import csv_file, latex_file
 from quati_pool.reporting.json_data.bench import as_data
 from quati_pool.reporting.saved_files import report_folder, save
-from quati_pool.reporting.tables.bench import RANDOM, as_rows, in_words, result_tables, sentence, tables
+from quati_pool.reporting.tables.bench import RANDOM, as_rows, in_words, result_tables, sentence, success_rows, tables
 
 if TYPE_CHECKING:
     from quati_pool.commands.bench.bench import BenchResult
@@ -42,9 +42,9 @@ def pictures(result: BenchResult) -> list[Picture]:
 
 
 def write(result: BenchResult, folder: Path, listener: Listener) -> None:
-    """Writes ``<task>.md``, ``.tex``, ``.csv``, ``.json``, ``<task>-tables.csv``, the pictures and any files of the
-    result itself into ``folder/reports``; existing files with the same content are left as they are. Writes nothing
-    if there are no rows, as when a collection was only written."""
+    """Writes ``<task>.md``, ``.tex``, ``.csv``, ``.json``, ``<task>-tables.csv``, the pictures, ``<task>-success.csv``
+    where there are curves, and any files of the result itself into ``folder/reports``; existing files with the same
+    content are left as they are. Writes nothing if there are no rows, as when a collection was only written."""
     if not result.rows:
         return
     reports = report_folder(None, folder / "reports")
@@ -58,6 +58,7 @@ def write(result: BenchResult, folder: Path, listener: Listener) -> None:
         f"{task}.csv": as_rows(result),
         f"{task}.json": readable_json(as_data(result)),
         f"{task}-tables.csv": csv_file(tables(result, None, None)),
+        **({f"{task}-success.csv": success_rows(result)} if result.curves else {}),
         **images,
     }
     settings = {"seed": result.options.seed, "inputs": result.inputs, "models": result.models}

@@ -35,6 +35,7 @@ def grades_data(report: AuditReport) -> dict[str, Any]:
         "grade_lines": lines,
         "people": found.people,
         "measure": found.measure,
+        **({"learned_from": found.teachers, "seen_queries": found.seen_queries} if found.teachers else {}),
         "order": _order(found),
         "level": Undefined(_NO_RUNS) if found.gap is None else _mean(found.gap),
         "decisions": _decisions(found),

@@ -37,6 +37,7 @@ def _labeler(report: LabelsReport, labeler: Labeler, missing: bool) -> dict[str,
         "cut_passages": coverage.cut,
         "calls": report.usage.get(name),
         "unread_answers": report.unread.get(name, 0),
+        **({} if labeler.note is None else {"note": labeler.note}),
     }
     if name in report.hybrids:
         data["hybrid"] = report.hybrids[name].as_json()

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,35 @@ def as_rows(result: BenchResult) -> str:
             shown = "" if value is None else value
             why = row.undefined.get(name, "")
             writer.writerow([*who, row.case.setting, row.n, row.unanswered, name, shown, *ends, why])
+    return out.getvalue()
+
+
+def success_rows(result: BenchResult) -> str:
+    """CSV with one row per k of each system and case that have curves, and per k of a random order.
+
+    ``low`` and ``high`` are Wilson's interval at 95 % (JASA 22, 1927), of ``n`` questions taken as independent; a
+    random order has none, as its value is an expectation.
+    """
+    from scipy.stats import binomtest
+
+    @cache
+    def interval(hits: int, n: int) -> tuple[float, float]:
+        found = binomtest(hits, n).proportion_ci(0.95, method="wilson")
+        return float(found.low), float(found.high)
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    about = ["benchmark", "task", "system", "language", "split", "setting", "n"]
+    writer.writerow([*about, "k", "success", "low", "high"])
+    for curve in result.curves:
+        case = [curve.case.language, curve.case.split, curve.case.setting]
+        for system, values in curve.systems.items():
+            n = curve.queries
+            for k, value in enumerate(values.tolist(), 1):
+                who = [result.benchmark.name, result.task.name, system, *case, n]
+                writer.writerow([*who, k, value, *interval(round(value * n), n)])
+        for k, value in enumerate(curve.random.tolist(), 1):
+            writer.writerow([result.benchmark.name, result.task.name, RANDOM, *case, "", k, value, "", ""])
     return out.getvalue()
 
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from quati_pool.models.errors import ModelError
 from quati_pool.models.modules import read_config, transformer_folder
 from quati_pool.models.sizes import Shape, shape_of, token_counter
 from quati_pool.retrieval import planning
@@ -58,6 +59,39 @@ def estimate_dense(
     planned = plan_index(parameters, work, dimension, parameters.precision)
     starts = Part(0, planned.search.seconds + planning.START["neural"])
     return kept.plus(index=planned.built, search=starts, memory=planned.memory, lines=planned.lines)
+
+
+def with_query_model(found: Estimate, queries: EncodingParameters, work: Workload, folder: Path | None) -> Estimate:
+    """``found``, the estimate for the model of passages, with the memory of another model for queries, which is held at
+    another time; the time of encoding queries is neglected, as it is for one model."""
+    looked_up = folder is not None and not read_config(transformer_folder(folder) / "config.json")
+    if looked_up:
+        return found
+    shape = planning.known_shape(queries.model) if folder is None else shape_of(folder)
+    weights = planning.estimate_forward(queries.model, shape, work.queries, 0, unit="queries")
+    if weights.memory is None:
+        return replace(found, notes=(*found.notes, *weights.notes))
+    libraries = planning.LIBRARIES["neural"] + planning.LIBRARIES["faiss"]
+    line = f"queries by another model: {weights.arithmetic[-1]}, after or before that of passages"
+    return replace(
+        found,
+        memory=max(found.memory or 0, weights.memory + libraries),
+        device_memory=max(found.device_memory or 0, weights.device_memory or 0),
+        arithmetic=(*found.arithmetic, line),
+    )
+
+
+def known_dimension(folder: Path, truncate_dim: int | None) -> int | None:
+    """The dimension of the vectors of the model in ``folder``, of which ``truncate_dim`` are kept (None: all); None if
+    its files do not say."""
+    if not read_config(transformer_folder(folder) / "config.json"):
+        whole = _table_width(folder)
+    else:
+        try:
+            whole = shape_of(folder).dimension
+        except ModelError:
+            return None
+    return None if whole is None else min(whole, truncate_dim or whole)
 
 
 def _encoding(

@@ -38,13 +38,14 @@ class CorpusEncoding(PassageEncoding[E]):
 
     def encoding_key(self) -> dict[str, Any]:
         """Everything that changes how a passage is encoded. Raises the errors of ``locate``."""
-        local = locate(self.environment, self.parameters.model, self.parameters.revision)
+        chosen = self.parameters.for_passages()
+        local = locate(self.environment, chosen.model, chosen.revision)
         # The name "version" dates from the first caches and stays, because re-encoding passages would take hours.
         identity = {"version": self.encoding_revision, "model": local.identity}
         return {**identity, **self.chosen(local.folder), **library_versions()}
 
     def encoded_as(self) -> Any:
-        named = self.parameters.model_dump(include={"model", "revision", *self.encoded_by})
+        named = self.parameters.for_passages().model_dump(include={"model", "revision", *self.encoded_by})
         with suppress(QuatiPoolError):
             named["model"] = str(self.folder())
         return [self.name, named]

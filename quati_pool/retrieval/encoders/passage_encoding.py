@@ -45,28 +45,33 @@ class PassageEncoding(base.Component, Generic[E]):
         require_neural(cls.name)
 
     def fetch(self, note: Callable[[str], None]) -> None:
-        local = locate_or_download(self.environment, self.parameters.model, self.parameters.revision, note)
+        chosen = self.parameters.for_passages()
+        local = locate_or_download(self.environment, chosen.model, chosen.revision, note)
         self.check(local, note)
         devices_of(self.parameters)
 
     def inspect(self, note: Callable[[str], None]) -> None:
-        local = locate_or_announce(self.environment, self.parameters, note)
+        local = locate_or_announce(self.environment, self.parameters.for_passages(), note)
         if local is not None:
             self.check(local, lambda line: None)
 
     def check(self, local: LocalModel, note: Callable[[str], None]) -> None:
         """Raises ModelError or ConfigError for a model that cannot be used, as far as its files show; assumptions are
         reported to ``note``."""
-        require_kind(local, self.parameters.model, self.kind, self.name)
+        require_kind(local, self.parameters.for_passages().model, self.kind, self.name)
 
     def folder(self) -> Path:
-        """The model's folder; its weights are not read. Raises the errors of ``locate``, and ModelError for a model of
-        another kind."""
+        """The folder of the model that encodes passages; its weights are not read. Raises the errors of ``locate``, and
+        ModelError for a model of another kind."""
         if self.model_folder is not None:
             return self.model_folder
+        return self.folder_of(self.parameters.for_passages())
+
+    def folder_of(self, chosen: ModelParameters) -> Path:
+        """The folder of the model of ``chosen``, as ``folder``."""
         unread = replace(self.environment, digest=lambda path: "")
-        local = locate(unread, self.parameters.model, self.parameters.revision)
-        require_kind(local, self.parameters.model, self.kind, self.name)
+        local = locate(unread, chosen.model, chosen.revision)
+        require_kind(local, chosen.model, self.kind, self.name)
         return local.folder
 
     def folder_if_here(self) -> Path | None:

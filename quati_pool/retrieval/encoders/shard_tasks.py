@@ -91,7 +91,7 @@ def encoded_by_workers(
     parts.mkdir(parents=True, exist_ok=True)
     threads = None if "OMP_NUM_THREADS" in os.environ else max(usable_cores() // engine.workers, 1)
     model, store = component.folder().absolute(), corpus.folder.absolute()
-    job = Job(type(component), component.parameters, model, store, parts, library_versions(), threads)
+    job = Job(type(component), component.parameters.for_passages(), model, store, parts, library_versions(), threads)
     context.step("loading the model")
     [(_, size)] = engine.run(shard_size, [job], lambda job: f"loading {job.parameters.model}")
     tasks = list(_tasks(job, corpus, ordinals, first, shards.passages, size))

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from quati_pool.errors import ConfigError
+from quati_pool.models.cross_encoder import features_of, outputs_of, pair_frame, positions_of
 from quati_pool.models.errors import ModelError
 from quati_pool.models.loading import load_model
 from quati_pool.models.location import LocalModel
 from quati_pool.models.modules import transformer_folder
-from quati_pool.models.pair_tokens import Batch, Frame, TextReader
+from quati_pool.models.pair_tokens import Batch, TextReader
 from quati_pool.models.parameters import devices_of
 from quati_pool.retrieval.pairwise.pairs import PairModel, PairParameters, PairReranker, Scorer, Scores
 
@@ -47,25 +48,15 @@ class CrossEncoder(PairReranker):
         model = load_model("CrossEncoder", local.folder, self.parameters)
         if model.num_labels != 1:
             raise self._several_labels(model.num_labels)
-        tokenizer = model.tokenizer
-        if "message" in model[0].modality_config or "text" not in model[0].modality_config:
-            raise ModelError(
-                f"model {self.parameters.model!r} reads pairs through a chat template or other than as text, which "
-                f"cross-encoder does not; name another model"
-            )
-        try:
-            frame = Frame.of(tokenizer)
-        except ValueError as error:
-            raise ModelError(f"model {self.parameters.model!r} cannot be used: {error}; name another model") from None
-        typed = "token_type_ids" in tokenizer.model_input_names
+        frame = pair_frame(model, self.parameters.model)
         names = devices_of(self.parameters)
         copies = [model, *(copy.deepcopy(model).to(name) for name in names[1:])]
-        most = _longest(self.parameters, _positions(model))
+        most = _longest(self.parameters, positions_of(model))
         return PairModel(
-            TextReader(tokenizer, most),
+            TextReader(model.tokenizer, most),
             frame,
             most,
-            [_scorer(copied, name, typed) for copied, name in zip(copies, names, strict=True)],
+            [_scorer(copied) for copied in copies],
             names,
             model._resolve_prompt(None, None) or "",
         )
@@ -77,37 +68,16 @@ class CrossEncoder(PairReranker):
         )
 
 
-def _scorer(model: Any, device: str, typed: bool) -> Scorer:
+def _scorer(model: Any) -> Scorer:
     import torch
 
     def score(batch: Batch) -> Scores:
-        features: dict[str, Any] = {
-            "input_ids": torch.from_numpy(batch.ids).to(device),
-            "attention_mask": torch.from_numpy(batch.mask).to(device),
-            "modality": "text",
-        }
-        if typed:
-            features["token_type_ids"] = torch.from_numpy(batch.types).to(device)
         with torch.inference_mode():
-            scores = model.activation_fn(model(features)["scores"].float())
+            scores = model.activation_fn(outputs_of(model, features_of(model, batch)))
         found: Scores = scores.reshape(len(batch.ids)).cpu().numpy().astype(np.float32)
         return found
 
     return score
-
-
-def _positions(model: Any) -> int:
-    """The longest input that a model takes, in tokens: its own limit, or the number of its positions if lower."""
-    import torch
-
-    limits = [model.max_seq_length or 512]
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
-            # RoBERTa and similar models start counting positions after that of the padding token.
-            first = 0 if module.padding_idx is None else module.padding_idx + 1
-            limits.append(module.num_embeddings - first)
-    longest = min(limits)
-    return longest if longest < 10**6 else 512
 
 
 def _longest(parameters: PairParameters, known: int) -> int:

@@ -265,6 +265,7 @@ systems:
   paid: {retriever: openai-embedding, corpus: wiki, model: text-embedding-3-small, prices: prices.yaml}
   '7': {retriever: bm25s, corpus: wiki, k1: 1.0e-05, stop_words: no}
   again: {first: '7', rerank: {with: dense, model: models/mine, depth: 50}, pool_depth: 3}
+  dpr: {retriever: dense, corpus: wiki, query_model: models/mine, passage_model: facebook/dpr-ctx_encoder}
   fused: {fuse: [named, again], method: rrf, weights: [1, 0.5]}
 run_depth: 50
 pool: {depth: 5}
@@ -282,6 +283,8 @@ def test_the_systems_of_a_pool_yaml_move_with_absolute_paths_and_nothing_else_ch
     moved = yaml.safe_load((away / "pool.yaml").read_text())["systems"]
     assert moved["theirs"] == {"retriever": "run", "path": str(home / "runs-of-others/a.run"), "pool": False}
     assert moved["folder"]["model"] == moved["again"]["rerank"]["model"] == str(home / "models/mine")
+    assert moved["dpr"]["query_model"] == str(home / "models/mine")
+    assert moved["dpr"]["passage_model"] == "facebook/dpr-ctx_encoder"
     assert moved["paid"]["prices"] == str(home / "prices.yaml")
     for tag in ("named", "7", "fused"):
         assert after.systems[tag].model_dump(exclude={"corpus"}) == before.systems[tag].model_dump(exclude={"corpus"})

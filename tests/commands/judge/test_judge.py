@@ -22,7 +22,7 @@ from quati_pool.commands.labels import labels
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.judging.base import Judge, Parameters
 from quati_pool.judging.pair import Pair
-from quati_pool.judging.prompted_model import PromptedModel
+from quati_pool.judging.served_model import ServedModel
 from quati_pool.judging.verdict import Verdict
 from quati_pool.labels.labelers import judge_version, make_judge
 from quati_pool.llm.client import Client
@@ -325,11 +325,11 @@ def test_answers_that_came_before_the_end_are_kept(server: ServerProcess, tmp_pa
 def test_a_server_that_dies_on_the_way_ends_the_run_after_a_while(
     server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def impatient(self: PromptedModel, on_event: object = None) -> Client:
+    def impatient(self: ServedModel, on_event: object = None) -> Client:
         retry = Retry(attempts=2, first=0.01, longest=0.02)
         return Client(self.endpoint, self.options, Limits(concurrency=4), retry)
 
-    monkeypatch.setattr(PromptedModel, "client", impatient)
+    monkeypatch.setattr(ServedModel, "client", impatient)
     server.script(id_pattern=ID_PATTERN, default="500")
     config = workspace(tmp_path, many(1, 200), JUDGES)
     report = judge(config, None, Listener(), JudgeOptions(concurrency=4))

@@ -145,6 +145,23 @@ def test_a_model_too_large_to_be_hashed_in_passing_is_planned(tiny: Path, monkey
         assert "model here" in system.there
 
 
+@pytest.mark.neural
+def test_two_models_are_each_said_to_be_here_or_not_and_passages_encoded_once(tiny: Path) -> None:
+    from tests.tiny_models import dense
+
+    dense.dpr(tiny / "question", "Question")
+    dense.dpr(tiny / "context", "Context")
+    systems = "  dpr: {retriever: dense, query_model: question, passage_model: context}\n"
+    systems += "  other: {retriever: dense, query_model: ./gone, passage_model: context}\n"
+    systems += "  yours: {retriever: dense, query_model: <yours>, passage_model: ./gone}\n"
+    found = plan(_with(tiny, systems))
+    assert _system(found, "dpr").there == ("query model here", "passage model here")
+    assert _system(found, "other").there == ("query model not here", "passage model here")
+    assert _system(found, "yours").there == ("query model: <yours>", "passage model not here")
+    assert (_system(found, "dpr").shares, _system(found, "other").shares) == (None, "dpr")
+    assert _system(found, "dpr").what == "dense question and context"
+
+
 def test_what_two_systems_share_is_counted_once(tiny: Path) -> None:
     found = plan(tiny / "pool.yaml")
     assert _system(found, "bm25s-lsa").shares == "lsa"

@@ -13,7 +13,8 @@ from small_stores import contents
 
 from quati_pool.commands.build import build
 from quati_pool.commands.validate.validate import validate
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
 from quati_pool.retrieval.bm25s import Bm25s
 
@@ -270,3 +271,40 @@ def test_a_fault_of_the_file_itself_comes_alone(tiny: Path) -> None:
     (tiny / "corpus.jsonl").unlink()
     (error,) = _errors(tiny, POOL + "  fused: {fuse: [bm25s, nobody]}\n")
     assert "is made from 'nobody', which is not defined" in error
+
+
+@pytest.mark.neural
+def test_each_of_two_models_is_checked(tiny: Path) -> None:
+    from tests.tiny_models import dense
+
+    dense.dpr(tiny / "question", "Question")
+    dense.dpr(tiny / "context", "Context", projection_dim=24)
+    more = """\
+  query: {retriever: dense, query_model: ./none, passage_model: context}
+  passage: {first: bm25s, rerank: {with: dense, query_model: question, passage_model: ./none, depth: 3}}
+  swapped: {retriever: dense, query_model: context, passage_model: question}
+  sizes: {retriever: dense, query_model: question, passage_model: context}
+"""
+    pool, none = tiny / "pool.yaml", tiny / "none"
+    assert _errors(tiny, POOL + more) == [
+        f"{pool}:8: systems.query: there is no model folder {none}; correct model:, or put the model there",
+        f"{pool}:9: systems.passage: there is no model folder {none}; correct model:, or put the model there",
+        f"{pool}:10: systems.swapped: passage_model: 'question' is DPR's encoder of queries; name it as query_model:",
+        f"{pool}:11: systems.sizes: query_model: 'question' gives vectors of 32 dimensions and passage_model: "
+        "'context' of 24; name two trained together",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", "names no model; add model:, or query_model: and passage_model:"),
+        (", query_model: a", "names one of two models; add passage_model:, or write model: for both"),
+        (", model: a, query_model: b", "keep either model: or the two, query_model: and passage_model:"),
+    ],
+)
+def test_a_system_names_one_model_or_two(tiny: Path, given: str, said: str) -> None:
+    (tiny / "pool.yaml").write_text(POOL + f"  ours: {{retriever: dense{given}}}\n")
+    with pytest.raises(InputError) as caught:
+        load_config(tiny / "pool.yaml")
+    assert str(caught.value) == f"{tiny / 'pool.yaml'}:8: systems.ours: {said}"

@@ -18,7 +18,7 @@ from quati_pool.qa_benchmarks.base import Case, Row
 from quati_pool.reporting.figures.bench import pictures, write
 from quati_pool.reporting.formats.tables import Table, to_text
 from quati_pool.reporting.json_data.bench import as_data
-from quati_pool.reporting.tables.bench import MOST_MEASURES, WIDTH, as_rows, tables
+from quati_pool.reporting.tables.bench import MOST_MEASURES, WIDTH, as_rows, success_rows, tables
 from tests.commands.bench.small_benchmark import Small
 
 EN, PT = Case("validation", "en"), Case("validation", "pt")
@@ -34,7 +34,7 @@ def result(*rows: Row, **more) -> BenchResult:
 
 def curve(case: Case = PT, queries: int = 100) -> Curve:
     k = np.arange(1, queries + 1)
-    return Curve(case, {"bm25s": np.minimum(1, 0.5 + k / 200), "lsa": k / 100}, k / 200)
+    return Curve(case, {"bm25s": np.minimum(1, 0.5 + k / 200), "lsa": k / 100}, k / 200, queries=50)
 
 
 def headings(table: Table) -> list[str]:
@@ -208,6 +208,32 @@ def test_a_wide_table_goes_on_in_a_further_one_and_loses_nothing() -> None:
     assert [table.note for table in found] == [""] * (len(found) - 1) + ["In percent."]
 
 
+def test_every_k_of_every_system_is_a_row_with_its_interval() -> None:
+    k = np.arange(1, 101)
+    first = Curve(PT, {"bm25s": np.minimum(k, 50) / 50, "lsa": np.zeros(100)}, k / 100, queries=50)
+    second = Curve(ONLY, {"bm25s": np.array([0.25, 0.25, 0.75])}, np.array([0.1, 0.2, 0.3]), queries=4)
+    found = list(csv.DictReader(io.StringIO(success_rows(result(curves=[first, second])))))
+    by_system: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for one in found:
+        by_system.setdefault((one["system"], one["setting"]), []).append(one)
+    assert {who: len(lines) for who, lines in by_system.items()} == {
+        ("bm25s", ""): 100, ("lsa", ""): 100, ("random order", ""): 100,
+        ("bm25s", "capitals-only"): 3, ("random order", "capitals-only"): 3,
+    }  # fmt: skip
+    for lines in by_system.values():
+        assert [int(one["k"]) for one in lines] == list(range(1, len(lines) + 1))
+    assert [float(one["success"]) for one in by_system["random order", ""]] == (k / 100).tolist()
+    assert {(one["n"], one["low"], one["high"]) for one in by_system["random order", ""]} == {("", "", "")}
+    # Wilson's interval is (2np + z² ∓ z √(z² + 4np(1 - p))) / (2(n + z²)). For 25 of 50 by hand:
+    # (50 + 3.8415 ∓ 1.96 √(3.8415 + 50)) / 107.683 = 0.3664 and 0.6336.
+    half = by_system["bm25s", ""][24]
+    assert (half["success"], half["n"]) == ("0.5", "50")
+    assert (float(half["low"]), float(half["high"])) == pytest.approx((0.3664, 0.6336), abs=5e-5)
+    # 0 of 50: from 0 to z² / (n + z²) = 3.8415 / 53.8415.
+    none = by_system["lsa", ""][99]
+    assert (float(none["low"]), float(none["high"])) == pytest.approx((0, 0.07135), abs=5e-6)
+
+
 def test_the_curves_are_printed_at_some_k_with_a_random_order_below() -> None:
     # bm25s: 0.5 + k/200; lsa: k/100; random: k/200.
     [table] = tables(result(curves=[curve()]))
@@ -304,7 +330,7 @@ def test_a_picture_shows_every_system_and_a_random_order_and_says_so_in_words() 
 
 def test_a_system_called_random_order_keeps_its_line() -> None:
     k = np.arange(1, 11) / 10
-    [picture] = pictures(result(curves=[Curve(EN, {"random order": k}, k / 2)]))
+    [picture] = pictures(result(curves=[Curve(EN, {"random order": k}, k / 2, queries=2)]))
     assert picture.alt.endswith("At k = 10: random order 1.0000, random order (expected) 0.5000.")
 
 
@@ -329,7 +355,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_files_are_written_with_what_they_were_made_of(written: Path) -> None:
     names = ["capitals.md", "capitals.tex", "capitals.csv", "capitals.json", "capitals-tables.csv", "sets.jsonl"]
-    names += ["capitals--validation--pt.svg", "capitals--validation--pt.png"]
+    names += ["capitals-success.csv", "capitals--validation--pt.svg", "capitals--validation--pt.png"]
     files = saved(written)
     assert {name for name in files if not name.endswith(".meta.json") and not name.startswith(".")} == set(names)
     assert {f"{name}.meta.json" for name in names} <= set(files)

@@ -92,6 +92,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "dense": dense.sentence_transformer(tmp / "dense"),
         "splade": sparse.splade(tmp / "splade"),
         "colbert": multivector.plain(tmp / "colbert"),
+        "question": dense.dpr(tmp / "question", "Question", seed=1),
+        "context": dense.dpr(tmp / "context", "Context", seed=2),
     }
 
 
@@ -105,6 +107,9 @@ def component(name: str, made: dict[str, Path]) -> Any:
         return SmallSplade(SpladeParameters(model=str(made[name]), passage_terms=9))
     if name == "colbert":
         return SmallColbert(ColbertParameters(model=str(made[name]), precision="int8"))
+    if name == "dpr":
+        two = {"query_model": str(made["question"]), "passage_model": str(made["context"])}
+        return SmallDense(DenseParameters(**two, query_prompt="judge ", batch_tokens=30))
     return SmallDense(DenseParameters(model=str(made[name]), batch_tokens=30))
 
 
@@ -130,7 +135,7 @@ def flat(shards: list[list[int]]) -> list[int]:
     return [ordinal for shard in shards for ordinal in shard]
 
 
-@pytest.mark.parametrize("name", ["dense", "splade", "colbert"])
+@pytest.mark.parametrize("name", ["dense", "dpr", "splade", "colbert"])
 def test_shards_of_workers_in_any_order_come_to_the_bytes_of_one_process_and_a_text_is_encoded_once(
     name: str, made: dict[str, Path], corpus: CorpusStore, engine: Engine
 ) -> None:

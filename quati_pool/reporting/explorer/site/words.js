@@ -46,6 +46,7 @@ globalThis.explorer = { pages: new Map() };
   const KINDS = new Map([
     ["person", "person"],
     ["llm", "language model"],
+    ["distilled", "distilled judge"],
     ["program", "program"],
     ["file", "file of labels"],
     ["consensus", "consensus"],

@@ -1,0 +1,83 @@
+"""The folder that a training writes: resumed by the same training, refused to any other, trained by one process at a
+time."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.artifacts import Counts, Key, differing, grow_folder, locked_output, put_file, read_meta, sync
+
+CHECKPOINTS = "checkpoints"
+_STARTED = "quati_pool_training.json"
+
+
+def train_into(
+    folder: Path,
+    key: Key,
+    provenance: Mapping[str, Any],
+    card: str,
+    train: Callable[[Path], Counts],
+    say: Callable[[str], None],
+) -> bool:
+    """Trains a model into ``folder`` unless that is done; returns whether this call did.
+
+    ``train`` gets the folder and leaves its state in ``checkpoints`` there, from which it goes on; it writes the file
+    ``card`` last. ``key`` is everything that changes the model. Raises QuatiPoolError for a folder with anything else
+    in it: a model of other settings, finished or not, or files of other origin.
+    """
+    wanted = json.loads(json.dumps(key))
+    with locked_output(folder, say):
+        _refuse_other(folder, wanted)
+        if read_meta(folder) is not None:
+            return False
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(wanted, ensure_ascii=False, indent=1) + "\n"
+        put_file(folder / _STARTED, lambda partial: partial.write_text(text, encoding="utf-8"))
+
+        def fill(place: Path) -> Counts:
+            counts = {} if (place / card).is_file() else train(place)
+            shutil.rmtree(place / CHECKPOINTS, ignore_errors=True)
+            for file in place.rglob("*"):
+                sync(file)
+            return counts
+
+        try:
+            grow_folder(folder, wanted, provenance, fill)
+        except BaseException:
+            _leave(folder)
+            raise
+    return True
+
+
+def _leave(folder: Path) -> None:
+    """Where nothing was saved yet, takes the folder back, so that the next command may have other settings."""
+    checkpoints = folder / CHECKPOINTS
+    if any(checkpoints.glob("*")):
+        return
+    shutil.rmtree(checkpoints, ignore_errors=True)
+    if [file.name for file in folder.iterdir()] == [_STARTED]:
+        shutil.rmtree(folder)
+
+
+def _refuse_other(folder: Path, wanted: dict[str, Any]) -> None:
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise QuatiPoolError(f"{folder} is a file; name a folder with -o")
+    files = {file.name for file in folder.iterdir()}
+    if not files - {CHECKPOINTS, f".partial-{_STARTED}"}:
+        return
+    try:
+        started = json.loads((folder / _STARTED).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise QuatiPoolError(f"{folder} is not empty and holds no training; name another folder with -o") from None
+    if started != wanted:
+        raise QuatiPoolError(
+            f"{folder} holds a training of other settings ({differing(started, wanted)}); name another folder with "
+            f"-o, or remove it"
+        )
