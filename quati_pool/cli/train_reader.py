@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from quati_pool.cli.console import show
 from quati_pool.cli.options import Format, FormatOption, FullOption
 from quati_pool.cli.progress import ConsoleListener
+from quati_pool.cli.training_options import (
+    BaseModelOption,
+    CheckpointStepsOption,
+    DeviceOption,
+    ModelFolderOption,
+    PrecisionOption,
+    TrainingSeedOption,
+    given,
+)
 
 TaskOption = Annotated[
     str, typer.Option("--task", help="mcqa, cgqa, mrc, at or oqa (Pirá's; mcqa any multiple choice), closed or gold.")
@@ -24,8 +33,6 @@ ThenOption = Annotated[
     list[str] | None,
     typer.Option("--then", metavar="[NAME=]DIR", help="Released files to go on with after these (repeatable)."),
 ]
-ModelOption = Annotated[str, typer.Option("--model", help="The model to train: a folder, or a name on the hub.")]
-OutputOption = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder of the reader.")]
 MethodOption = Annotated[
     str | None,
     typer.Option("--method", help="mcqa: baseline, binary or binary+augmentation.  [binary+augmentation]"),
@@ -59,18 +66,10 @@ AnswerTokensOption = Annotated[
 PatienceOption = Annotated[
     int | None, typer.Option("--patience", min=1, help="Epochs without a lower held-out loss before it stops.")
 ]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything that is drawn.")]
-DeviceOption = Annotated[
-    str | None, typer.Option("--device", help="cpu, cuda or mps; by default a GPU where there is one.")
-]
-PrecisionOption = Annotated[str | None, typer.Option("--precision", help="fp32, or bf16 or fp16 on a GPU.  [fp32]")]
-CheckpointOption = Annotated[
-    int | None, typer.Option("--checkpoint-steps", min=1, help="Steps between two saved states.  [200]")
-]
 
 
-def register(app: typer.Typer) -> None:
-    app.command(
+def register(group: typer.Typer) -> None:
+    group.command(
         "reader",
         epilog="Example: quati-pool train reader --task mcqa --data race=RACE --then qasc=QASC "
         "--model roberta-large -o readers/qasc",
@@ -80,8 +79,8 @@ def register(app: typer.Typer) -> None:
 def reader(
     task: TaskOption,
     data: DataOption,
-    model: ModelOption,
-    output: OutputOption,
+    model: BaseModelOption,
+    output: ModelFolderOption,
     then: ThenOption = None,
     method: MethodOption = None,
     sample: SampleOption = None,
@@ -97,10 +96,10 @@ def reader(
     max_tokens: TokensOption = None,
     answer_tokens: AnswerTokensOption = None,
     patience: PatienceOption = None,
-    seed: SeedOption = 0,
+    seed: TrainingSeedOption = 0,
     device: DeviceOption = None,
     precision: PrecisionOption = None,
-    checkpoint_steps: CheckpointOption = None,
+    checkpoint_steps: CheckpointStepsOption = None,
     full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
@@ -115,18 +114,6 @@ def reader(
     from quati_pool.reporting.json_data.train_reader import as_data
     from quati_pool.reporting.tables.train_reader import tables
 
-    if precision is not None and precision not in ("fp32", "bf16", "fp16"):
-        raise typer.BadParameter(f"{precision!r} is none of fp32, bf16, fp16", param_hint="--precision")
-    given: dict[str, Any] = {
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "accumulate": accumulate,
-        "learning_rate": learning_rate,
-        "patience": patience,
-        "device": device,
-        "precision": precision,
-        "checkpoint_steps": checkpoint_steps,
-    }
     options = ReaderOptions(
         task=task,
         data=[_named(text) for text in (data, *(then or ()))],
@@ -142,7 +129,16 @@ def reader(
         answer_tokens=answer_tokens,
         max_tokens=max_tokens,
         seed=seed,
-        given={name: value for name, value in given.items() if value is not None},
+        given=given(
+            epochs=epochs,
+            batch_size=batch_size,
+            accumulate=accumulate,
+            learning_rate=learning_rate,
+            patience=patience,
+            device=device,
+            precision=precision and precision.value,
+            checkpoint_steps=checkpoint_steps,
+        ),
     )
     with ConsoleListener() as listener:
         result = train_reader(options, listener)

@@ -20,15 +20,15 @@ def train_into(
     folder: Path,
     key: Key,
     provenance: Mapping[str, Any],
-    card: str,
+    is_trained: Callable[[Path], bool],
     train: Callable[[Path], Counts],
     say: Callable[[str], None],
 ) -> bool:
     """Trains a model into ``folder`` unless that is done; returns whether this call did.
 
-    ``train`` gets the folder and leaves its state in ``checkpoints`` there, from which it goes on; it writes the file
-    ``card`` last. ``key`` is everything that changes the model. Raises QuatiPoolError for a folder with anything else
-    in it: a model of other settings, finished or not, or files of other origin.
+    ``train`` gets the folder and leaves its state in ``checkpoints`` there, from which it goes on; ``is_trained`` says
+    of the folder whether it came to its end. ``key`` is everything that changes the model. Raises QuatiPoolError for a
+    folder with anything else in it: a model of other settings, finished or not, or files of other origin.
     """
     wanted = json.loads(json.dumps(key))
     with locked_output(folder, say):
@@ -40,10 +40,10 @@ def train_into(
         put_file(folder / _STARTED, lambda partial: partial.write_text(text, encoding="utf-8"))
 
         def fill(place: Path) -> Counts:
-            counts = {} if (place / card).is_file() else train(place)
-            shutil.rmtree(place / CHECKPOINTS, ignore_errors=True)
+            counts = {} if is_trained(place) else train(place)
             for file in place.rglob("*"):
                 sync(file)
+            shutil.rmtree(place / CHECKPOINTS, ignore_errors=True)
             return counts
 
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +77,9 @@ def test_the_same_command_again_trains_nothing_and_another_is_refused(cli: Cli, 
     assert Path("mine/model.safetensors").stat().st_mtime_ns == before
     refused = train(cli, model, "--seed", "1")
     assert refused.status == 1
-    assert "mine holds a reader that was trained otherwise" in refused.err
+    assert "mine holds a training of other settings" in refused.err
     write_jsonl(Path("qasc/train.jsonl"), [question("new", "who", ["a", "b"], "A")])
-    assert "was trained otherwise" in train(cli, model).err
+    assert "mine holds a training of other settings" in train(cli, model).err
 
 
 def test_a_training_that_was_broken_off_goes_on(cli: Cli, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,15 +90,15 @@ def test_a_training_that_was_broken_off_goes_on(cli: Cli, model: Path, monkeypat
         patched.setattr(reader_step, "_measured", _stop)
         stopped = train(cli, model, *stages_of_both)
     assert stopped.status == 130
-    assert sorted(path.name for path in Path("mine/checkpoints").iterdir()) == ["stage-1", "stage-2", "training.json"]
+    assert sorted(path.name for path in Path("mine/checkpoints").iterdir()) == ["stage-1", "stage-2"]
     other = train(cli, model, *stages_of_both, "--seed", "1")
     assert other.status == 1
-    assert "mine holds a training with other settings or data that was broken off" in other.err
+    assert "mine holds a training of other settings" in other.err
     checkpoint = next(Path("mine/checkpoints/stage-2").glob("checkpoint-*"))
     written = checkpoint.stat().st_mtime_ns
     seen: list[int] = []
     with monkeypatch.context() as patched:
-        patched.setattr(reader_step.shutil, "rmtree", lambda path: seen.append(checkpoint.stat().st_mtime_ns))
+        patched.setattr(shutil, "rmtree", lambda path, **_: seen.append(checkpoint.stat().st_mtime_ns))
         assert train(cli, model, *stages_of_both).status == 0
     assert seen == [written]  # nothing was trained again
     assert _equal("mine", "unbroken")
@@ -199,7 +200,7 @@ def test_a_folder_with_something_else_is_refused(cli: Cli, model: Path) -> None:
     Path("mine").mkdir()
     Path("mine/thesis.txt").write_text("mine")
     refused = train(cli, model)
-    assert "mine is not empty, and no reader was being trained in it; name another folder by -o" in refused.err
+    assert "mine is not empty and holds no training; name another folder with -o" in refused.err
     assert Path("mine/thesis.txt").read_text() == "mine"
 
 

@@ -99,7 +99,7 @@ def train_judge(config: Path, settings: TrainJudgeSettings, listener: Listener) 
     training, held_out = split_by_query(examples, settings.held_out, settings.training.fit.seed)
     local = _base_model(loaded, settings.model, listener)
     run = _Training(loaded, settings, local, training, held_out, teachers, grades.by_labeler, listener)
-    trained = train_into(settings.output, run.key, run.provenance, CARD, run, listener.say)
+    trained = train_into(settings.output, run.key, run.provenance, _is_trained, run, listener.say)
     card = read_card(settings.output, str(settings.output))
     return TrainedJudgeReport(settings.output, card, trained, time.monotonic() - began, loaded)
 
@@ -220,6 +220,10 @@ class _Training:
         found = self.by_labeler[labeler]
         counts = Counter(found[pair] for pair in self.training.ids if pair in found)
         return {grade: counts[grade] for grade in sorted(counts)}
+
+
+def _is_trained(folder: Path) -> bool:
+    return (folder / CARD).is_file()  # written last
 
 
 def _labelers(grading: Grading, names: Sequence[str]) -> list[Labeler]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,8 +10,7 @@ from typing import Any
 from quati_pool.commands.bench.readers import HomeEnvironment, NamedReader, read_answers
 from quati_pool.commands.train.recipes import PreparedStage, ReaderOptions, Recipe, Trainee, recipe
 from quati_pool.errors import ConfigError
-from quati_pool.files.artifacts import digest, grow_folder, locked_output, put_file, read_meta, stale, sync
-from quati_pool.models.files import model_files
+from quati_pool.files.artifacts import digest, put_file
 from quati_pool.models.loading import library_versions, quiet
 from quati_pool.models.location import locate_or_download
 from quati_pool.models.parameters import ModelParameters
@@ -22,9 +19,7 @@ from quati_pool.models.readers.opening import open_reader
 from quati_pool.project.events import Listener
 from quati_pool.qa_benchmarks.base import Case, Row
 from quati_pool.training.fit import Fitted, require_training
-
-CHECKPOINTS = "checkpoints"
-_KEY = "training.json"
+from quati_pool.training.model_folder import CHECKPOINTS, train_into
 
 
 @dataclass(frozen=True)
@@ -74,19 +69,21 @@ def train_reader(options: ReaderOptions, listener: Listener) -> ReaderResult:
     if options.output.resolve() == local.folder.resolve():
         raise ConfigError(f"-o {options.output} is the folder of the model itself; name another")
     key = _key(options, chosen, stages, local.identity)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    with locked_output(options.output, listener.say, f"reader {options.output}"):
-        reused = stale(options.output, key) is None
-        if not reused:
-            _refuse_others(options.output, key)
-            inputs = {f"{stage.name}/{path}": found for stage in stages for path, found in stage.inputs.items()}
+    inputs = {f"{stage.name}/{path}": found for stage in stages for path, found in stage.inputs.items()}
 
-            def fill(folder: Path) -> Mapping[str, Any]:
-                trainee = chosen.load(local, stages)
-                return _train(folder, key, chosen, trainee, trainee.stages or stages, listener)
+    def train(folder: Path) -> dict[str, Any]:
+        trainee = chosen.load(local, stages)
+        return _train(folder, key, chosen, trainee, trainee.stages or stages, listener)
 
-            grow_folder(options.output, key, {"inputs": inputs, "models": [options.model]}, fill)
-        card = read_card(options.output)
+    trained = train_into(
+        options.output,
+        key,
+        {"inputs": inputs, "models": [options.model]},
+        lambda folder: _is_trained(folder, key),
+        train,
+        listener.say,
+    )
+    card = read_card(options.output)
     assert card is not None
     return ReaderResult(
         options,
@@ -94,7 +91,7 @@ def train_reader(options: ReaderOptions, listener: Listener) -> ReaderResult:
         [_stage_of(fields) for fields in card.training["stages"]],
         [_row_of(fields) for fields in card.training["held_out"]],
         card.training["notes"],
-        reused,
+        not trained,
     )
 
 
@@ -120,26 +117,6 @@ def _key(
     }
 
 
-def _refuse_others(output: Path, key: Mapping[str, Any]) -> None:
-    """Raises ConfigError where the folder holds something else than a training with this key that was broken off."""
-    if not any(file.is_file() and not file.name.startswith(".") for file in output.rglob("*")):
-        return
-    if read_meta(output) is not None:
-        raise ConfigError(
-            f"{output} holds a reader that was trained otherwise ({stale(output, key)}); name another folder by -o"
-        )
-    begun = output / CHECKPOINTS / _KEY
-    if _is_trained(output, key):
-        return
-    if not begun.is_file():
-        raise ConfigError(f"{output} is not empty, and no reader was being trained in it; name another folder by -o")
-    if json.loads(begun.read_text(encoding="utf-8")) != json.loads(json.dumps(key)):
-        raise ConfigError(
-            f"{output} holds a training with other settings or data that was broken off; delete it, or name another "
-            "folder by -o"
-        )
-
-
 def _is_trained(folder: Path, key: Mapping[str, Any]) -> bool:
     """Whether the folder holds a reader that was trained with this key and measured."""
     card = read_card(folder) if folder.is_dir() else None
@@ -156,11 +133,6 @@ def _train(
 ) -> dict[str, Any]:
     """Trains into ``folder``; there are no counts for its sidecar, as the card has them."""
     checkpoints = folder / CHECKPOINTS
-    if _is_trained(folder, key):  # the command was killed before the sidecar was written
-        shutil.rmtree(checkpoints, ignore_errors=True)
-        return {}
-    checkpoints.mkdir(exist_ok=True)
-    put_file(checkpoints / _KEY, lambda partial: partial.write_text(json.dumps(key), encoding="utf-8"))
     trained = []
     for number, stage in enumerate(stages, 1):
         label = f"stage {number}: {stage.name}" if len(stages) > 1 else f"training on {stage.name}"
@@ -184,9 +156,6 @@ def _train(
     held_out = _measured(chosen, folder, checkpoints / "answers", listener)
     notes = [*(note for stage in stages for note in stage.notes), *held_out.pop("notes")]
     _write_card(folder, replace(card, training={**about, "held_out": held_out["rows"], "notes": notes}))
-    for file in model_files(folder):
-        sync(file)
-    shutil.rmtree(checkpoints)
     return {}
 
 
