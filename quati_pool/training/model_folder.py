@@ -41,9 +41,10 @@ def train_into(
 
         def fill(place: Path) -> Counts:
             counts = {} if (place / card).is_file() else train(place)
-            shutil.rmtree(place / CHECKPOINTS, ignore_errors=True)
+            # The checkpoints go last: until the model is on the disk, they are all that a power failure leaves.
             for file in place.rglob("*"):
                 sync(file)
+            shutil.rmtree(place / CHECKPOINTS, ignore_errors=True)
             return counts
 
         try:
