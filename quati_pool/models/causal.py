@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
-from quati_pool.errors import MissingExtraError
 from quati_pool.models.errors import ModelError
 from quati_pool.models.files import gguf_file
-from quati_pool.models.loading import load_errors, load_model
+from quati_pool.models.loading import load_errors, load_model, require_packages
 from quati_pool.models.parameters import ModelParameters
 
 
 def require_transformers(component: str) -> None:
     """Raises MissingExtraError if transformers or torch is not installed."""
-    for package in ("torch", "transformers"):
-        if importlib.util.find_spec(package) is None:
-            raise MissingExtraError(component, "neural", package)
+    require_packages(component, "torch", "transformers")
 
 
 def load_chat_tokenizer(folder: Path, model: str) -> Any:

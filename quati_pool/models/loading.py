@@ -19,9 +19,14 @@ from quati_pool.models.parameters import ModelParameters, devices_of
 
 def require_neural(component: str) -> None:
     """Raises MissingExtraError if sentence-transformers or faiss is not installed."""
-    for package, name in (("sentence_transformers", "sentence-transformers"), ("faiss", "faiss-cpu")):
+    require_packages(component, "sentence_transformers", "faiss")
+
+
+def require_packages(component: str, *packages: str) -> None:
+    """Raises MissingExtraError if one of these packages of the extra ``neural`` is not installed."""
+    for package in packages:
         if importlib.util.find_spec(package) is None:
-            raise MissingExtraError(component, "neural", name)
+            raise MissingExtraError(component, "neural", {"faiss": "faiss-cpu"}.get(package, package.replace("_", "-")))
 
 
 def library_versions() -> dict[str, str]:

@@ -135,7 +135,7 @@ class AnswerTaskRun(ABC):
 class Task(ABC):
     """One task of a benchmark."""
 
-    name: ClassVar[str]
+    name: str
     summary: ClassVar[str]
 
     def settings(self) -> Mapping[str, str]:

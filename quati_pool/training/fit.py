@@ -18,9 +18,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.errors import ConfigError, MissingExtraError, QuatiPoolError
+from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import sync
-from quati_pool.models.loading import quiet
+from quati_pool.models.loading import quiet, require_packages
 from quati_pool.stats.hashing import hashes, places
 
 Precision = Literal["fp32", "bf16", "fp16"]
@@ -100,11 +100,7 @@ class ExampleStream:
 
 def require_training(component: str) -> None:
     """Raises MissingExtraError if a library that training needs is not installed."""
-    import importlib.util
-
-    for package in ("sentence_transformers", "accelerate", "datasets"):
-        if importlib.util.find_spec(package) is None:
-            raise MissingExtraError(component, "neural", package.replace("_", "-"))
+    require_packages(component, "sentence_transformers", "accelerate", "datasets")
 
 
 def training_arguments(kind: Any, checkpoints: Path, settings: FitSettings, examples: int, *, held_out: bool) -> Any:
@@ -289,11 +285,8 @@ def _device(settings: FitSettings) -> str:
         raise ConfigError(f"there is no device {device!r}; use cpu, cuda or mps (CUDA_VISIBLE_DEVICES picks the GPU)")
     if not there[device]:
         raise ConfigError(f"this machine has no device {device!r}; drop --device, or use cpu")
-    if device == "mps" or (device == "cpu" and settings.precision != "fp32"):
-        if settings.precision != "fp32":
-            raise ConfigError(f"{settings.precision} needs a GPU with CUDA; use --precision fp32 on {device}")
-    elif settings.precision == "bf16" and not torch.cuda.is_bf16_supported():
+    if device != "cuda" and settings.precision != "fp32":
+        raise ConfigError(f"{settings.precision} needs a GPU with CUDA; use --precision fp32 on {device}")
+    if settings.precision == "bf16" and not torch.cuda.is_bf16_supported():
         raise ConfigError("this GPU does not compute in bf16; use --precision fp16 or fp32")
-    if device == "cuda" and settings.device is None:
-        return "cuda"
     return device

@@ -41,6 +41,7 @@ def train_into(
 
         def fill(place: Path) -> Counts:
             counts = {} if is_trained(place) else train(place)
+            # The checkpoints go last: until the model is on the disk, they are all that a power failure leaves.
             for file in place.rglob("*"):
                 sync(file)
             shutil.rmtree(place / CHECKPOINTS, ignore_errors=True)

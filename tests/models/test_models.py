@@ -31,16 +31,6 @@ from tests.tiny_models.cross_encoder import cross_encoder
 pytestmark = [pytest.mark.neural, pytest.mark.usefixtures("offline")]
 
 
-@pytest.fixture
-def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No network, and an empty Hugging Face cache."""
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    return tmp_path / "hub"
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.sentence_transformer(tmp_path_factory.mktemp("models") / "tiny")

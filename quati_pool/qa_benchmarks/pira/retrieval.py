@@ -74,7 +74,7 @@ class _Retrieval(RetrievalTask):
         other = copy.copy(self)
         if way != self.cut_by_default:
             # Its collections and reports are others.
-            other.name = f"{type(self).name}-{way}"  # type: ignore[misc]
+            other.name = f"{type(self).name}-{way}"
         other._cut = way
         return other
 

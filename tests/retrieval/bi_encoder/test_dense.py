@@ -29,7 +29,7 @@ from quati_pool.retrieval.planning import Workload
 from quati_pool.retrieval.vector_index.vector_search import Vectors
 from tests.tiny_models import dense as tiny
 
-pytestmark = pytest.mark.neural
+pytestmark = [pytest.mark.neural, pytest.mark.usefixtures("offline")]
 
 # Batches of other texts and widths sum in another order.
 TOLERANCE = 1e-5
@@ -41,14 +41,6 @@ TEXTS = [
     "dough rises beside the oven oven", "appeal to the baker about dough " * 30, "tide and court", "judge", "boats",
 ]  # fmt: skip
 QUERIES = ["judge in the court", "harbour boats", "oven dough", "não é", "boats"]
-
-
-@pytest.fixture(autouse=True)
-def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from quati_pool.retrieval.bi_encoder.dense_parameters import EncodingParameters
 from quati_pool.retrieval.planning import Workload
 from tests.tiny_models import dense as tiny
 
-pytestmark = pytest.mark.neural
+pytestmark = [pytest.mark.neural, pytest.mark.usefixtures("offline")]
 
 TOLERANCE = 1e-5
 TEXTS = [
@@ -34,14 +34,6 @@ TEXTS = [
     "the tide lifts boats in the harbour", "rio floresta jacaré", "x" * 500, "appeal to the baker about dough " * 30,
 ]  # fmt: skip
 QUERIES = ["judge in the court", "harbour boats", "não é"]
-
-
-@pytest.fixture(autouse=True)
-def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
 
 
 @pytest.fixture(scope="module")
