@@ -19,6 +19,7 @@ from quati_pool.cli.training_options import (
     PrecisionOption,
     TrainingSeedOption,
     given,
+    rate,
 )
 
 
@@ -37,7 +38,7 @@ class Augment(StrEnum):
 EpochsOption = Annotated[int, typer.Option(min=1, help="How often each example is seen, at most.")]
 BatchSizeOption = Annotated[int, typer.Option(min=1, help="Examples computed at once.")]
 AccumulateOption = Annotated[int, typer.Option(min=1, help="Batches per step: as a larger batch, in less memory.")]
-LearningRateOption = Annotated[float, typer.Option(min=0, help="The highest rate, after warm-up.")]
+LearningRateOption = Annotated[float, typer.Option(callback=rate, help="The highest rate, after warm-up.")]
 WarmupOption = Annotated[
     float, typer.Option(min=0, max=0.99, help="The share of the steps in which the learning rate rises.")
 ]
@@ -79,7 +80,7 @@ def judge(
     ] = None,
     negatives: Annotated[
         int,
-        typer.Option(min=0, help="Take so many ungraded pairs of each query, best ranks first, as irrelevant."),
+        typer.Option(min=0, help="Take so many ungraded pairs of each query, drawn at random, as irrelevant."),
     ] = 0,
     held_out: HeldOutOption = 0.2,
     epochs: EpochsOption = 3,

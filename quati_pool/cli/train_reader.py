@@ -18,6 +18,7 @@ from quati_pool.cli.training_options import (
     PrecisionOption,
     TrainingSeedOption,
     given,
+    rate,
 )
 
 TaskOption = Annotated[
@@ -56,7 +57,9 @@ PassagesOption = Annotated[
 EpochsOption = Annotated[int | None, typer.Option("--epochs", min=1, help="By default the paper's.")]
 BatchSizeOption = Annotated[int | None, typer.Option("--batch-size", min=1, help="Questions computed together.")]
 AccumulateOption = Annotated[int | None, typer.Option("--accumulate", min=1, help="Batches of one step.")]
-RateOption = Annotated[float | None, typer.Option("--learning-rate", help="The highest; by default the paper's.")]
+RateOption = Annotated[
+    float | None, typer.Option("--learning-rate", callback=rate, help="The highest; by default the paper's.")
+]
 TokensOption = Annotated[
     int | None, typer.Option("--max-tokens", min=8, help="The longest input; by default the paper's.")
 ]
@@ -64,7 +67,8 @@ AnswerTokensOption = Annotated[
     int | None, typer.Option("--answer-tokens", min=1, help="The longest answer in words; by default the preset's.")
 ]
 PatienceOption = Annotated[
-    int | None, typer.Option("--patience", min=1, help="Epochs without a lower held-out loss before it stops.")
+    int | None,
+    typer.Option("--patience", min=0, help="Stop after so many epochs without a lower held-out loss; 0: never."),
 ]
 
 
@@ -114,6 +118,18 @@ def reader(
     from quati_pool.reporting.json_data.train_reader import as_data
     from quati_pool.reporting.tables.train_reader import tables
 
+    fit = given(
+        epochs=epochs,
+        batch_size=batch_size,
+        accumulate=accumulate,
+        learning_rate=learning_rate,
+        patience=patience,
+        device=device,
+        precision=precision and precision.value,
+        checkpoint_steps=checkpoint_steps,
+    )
+    if patience == 0:
+        fit["patience"] = None
     options = ReaderOptions(
         task=task,
         data=[_named(text) for text in (data, *(then or ()))],
@@ -129,16 +145,7 @@ def reader(
         answer_tokens=answer_tokens,
         max_tokens=max_tokens,
         seed=seed,
-        given=given(
-            epochs=epochs,
-            batch_size=batch_size,
-            accumulate=accumulate,
-            learning_rate=learning_rate,
-            patience=patience,
-            device=device,
-            precision=precision and precision.value,
-            checkpoint_steps=checkpoint_steps,
-        ),
+        given=fit,
     )
     with ConsoleListener() as listener:
         result = train_reader(options, listener)

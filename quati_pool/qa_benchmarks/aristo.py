@@ -11,6 +11,7 @@ from quati_pool.qa_benchmarks.base import SPLITS, Benchmark, Case, MissingDataEr
 from quati_pool.qa_benchmarks.expectations import Expectations, Loaded
 from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice
 from quati_pool.qa_benchmarks.question_files import QuestionFiles
+from quati_pool.text.pluralize import counted
 
 SOURCE = "https://allenai.org/data"
 _REGENTS = QuestionFiles(
@@ -76,24 +77,26 @@ class _Sets:
         return [path for paths in found for path in paths]
 
     def load(self, data: Path, case: Case) -> Loaded:
-        """The questions of all sets, those of Regents that ARC has too only once, and a note on their numbers."""
-        questions: dict[str, MultipleChoice] = {}
+        """The questions of all sets, and a note on their numbers. A question that an earlier set has, in whatever
+        split, is left out: Regents and ARC share some, and one to be tested on would be learned from."""
+        questions: list[MultipleChoice] = []
         counts: list[str] = []
         notes: list[str] = []
+        earlier: set[str] = set()
         for source in _SOURCES:
-            place = next((one for one in _found(data, source) if one[1].split == case.split), None)
-            if place is None:
+            splits = {there.split: source.files.load(folder, there) for folder, there in _found(data, source)}
+            if (loaded := splits.get(case.split)) is None:
                 counts.append(f"no {source.title}")
-                continue
-            loaded = source.files.load(*place)
-            before = len(questions)
-            for question in loaded.questions:
-                questions.setdefault(question.id, question)
-            counts.append(f"{len(questions) - before:,} of {source.title}")
-            if (twice := len(loaded.questions) - len(questions) + before) > 0:
-                notes.append(f"{case.split}: {twice:,} questions of {source.title} are in another set too, read once")
-            notes += loaded.notes
-        return Loaded(list(questions.values()), [f"{case.split}: {', '.join(counts)}", *notes])
+            else:
+                new = [question for question in loaded.questions if question.id not in earlier]
+                questions += new
+                counts.append(f"{len(new):,} of {source.title}")
+                if (known := len(loaded.questions) - len(new)) > 0:
+                    of_set = counted(known, "question", "questions")
+                    notes.append(f"{case.split}: {of_set} of {source.title} left out, as another set has them too")
+                notes += loaded.notes
+            earlier.update(question.id for each in splits.values() for question in each.questions)
+        return Loaded(questions, [f"{case.split}: {', '.join(counts)}", *notes])
 
 
 def _found(data: Path, source: _Source, *, keyed: bool = False) -> Iterator[tuple[Path, Case]]:

@@ -9,11 +9,27 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from quati_pool.errors import QuatiPoolError
-from quati_pool.files.artifacts import Counts, Key, differing, grow_folder, locked_output, put_file, read_meta, sync
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.files.artifacts import (
+    Counts,
+    Key,
+    differing,
+    grow_folder,
+    locked_output,
+    put_file,
+    sidecar,
+    sync,
+    unfinished,
+)
 
 CHECKPOINTS = "checkpoints"
 _STARTED = "quati_pool_training.json"
+
+
+def require_name(folder: Path) -> None:
+    """Raises ConfigError for a folder without a name of its own, next to which nothing can be written."""
+    if folder.name in ("", ".."):
+        raise ConfigError(f"-o {folder} has no name of its own; name the folder, such as models/mine")
 
 
 def train_into(
@@ -28,13 +44,18 @@ def train_into(
 
     ``train`` gets the folder and leaves its state in ``checkpoints`` there, from which it goes on; ``is_trained`` says
     of the folder whether it came to its end. ``key`` is everything that changes the model. Raises QuatiPoolError for a
-    folder with anything else in it: a model of other settings, finished or not, or files of other origin.
+    folder with anything else in it: a model of other settings, finished or not, a finished one that was changed since,
+    or files of other origin.
     """
     wanted = json.loads(json.dumps(key))
     with locked_output(folder, say):
         _refuse_other(folder, wanted)
-        if read_meta(folder) is not None:
+        if (lacking := unfinished(folder)) is None:
             return False
+        if folder.exists() and sidecar(folder).exists():
+            raise QuatiPoolError(
+                f"the finished model {folder} cannot be used: it {lacking}; name another folder with -o, or remove it"
+            )
         folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(wanted, ensure_ascii=False, indent=1) + "\n"
         put_file(folder / _STARTED, lambda partial: partial.write_text(text, encoding="utf-8"))
@@ -58,7 +79,8 @@ def train_into(
 def _leave(folder: Path) -> None:
     """Where nothing was saved yet, takes the folder back, so that the next command may have other settings."""
     checkpoints = folder / CHECKPOINTS
-    if any(checkpoints.glob("*")):
+    # A trainer makes the folder of its checkpoints before it saves any.
+    if any(file.is_file() for file in checkpoints.rglob("*")):
         return
     shutil.rmtree(checkpoints, ignore_errors=True)
     if [file.name for file in folder.iterdir()] == [_STARTED]:
@@ -79,6 +101,15 @@ def _refuse_other(folder: Path, wanted: dict[str, Any]) -> None:
         raise QuatiPoolError(f"{folder} is not empty and holds no training; name another folder with -o") from None
     if started != wanted:
         raise QuatiPoolError(
-            f"{folder} holds a training of other settings ({differing(started, wanted)}); name another folder with "
-            f"-o, or remove it"
+            f"{folder} holds a training of other settings ({differing(_numbered(started), _numbered(wanted))}); name "
+            f"another folder with -o, or remove it"
         )
+
+
+def _numbered(value: Any) -> Any:
+    """A key with its lists as mappings by number, so that the message names what differs in one of several stages."""
+    if isinstance(value, dict):
+        return {name: _numbered(inner) for name, inner in value.items()}
+    if isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
+        return {str(number): _numbered(inner) for number, inner in enumerate(value, 1)}
+    return value

@@ -117,6 +117,18 @@ def test_a_command_that_was_killed_before_the_sidecar_trains_nothing_again(cli: 
     assert json.loads(train(cli, model, "--format", "json").out)["reused"]
 
 
+@pytest.mark.parametrize("file", [CARD, "model.safetensors"])
+def test_a_finished_reader_that_was_damaged_is_refused(cli: Cli, model: Path, file: str) -> None:
+    assert train(cli, model).status == 0
+    whole = Path("mine", file).read_bytes()
+    Path("mine", file).write_bytes(whole[:100])
+    refused = train(cli, model)
+    assert "the finished model mine cannot be used: it was changed since it was written; name another" in refused.err
+    shutil.rmtree("mine")
+    assert train(cli, model).status == 0
+    assert Path("mine", file).stat().st_size == len(whole)
+
+
 def test_a_command_that_was_killed_before_its_settings_were_written_begins(cli: Cli, model: Path) -> None:
     Path("mine/checkpoints").mkdir(parents=True)
     assert train(cli, model).status == 0
@@ -183,7 +195,9 @@ def test_pira_builds_the_questions_in_the_language_that_is_named(cli: Cli, model
         (("--method", "binari"), "--method binari: there is no such method; did you mean 'binary'?"),
         (("--sample", "clusters"), "--sample has no effect on --task mcqa with this model"),
         (("--lang", "de"), "--lang de: the training files in qasc hold no such case; there is: en"),
-        (("--then", "romqa=qasc"), "romqa has no multiple choice"),
+        (("--then", "romqa=qasc"), "no multiple choice; name one of pira, race, qasc, arc, openbookqa, aristo"),
+        (("--then", "race"), "or name another benchmark, such as race=race"),
+        (("--then", "race=race", "--epochs", "1"), "--epochs 1: on RACE, binary+augmentation learns"),
         (("--then", "qasc=nowhere"), "nowhere is not a folder"),
         (("--max-tokens", "500"), "takes at most 128"),
         (("--device", "cuda"), "this machine has no device 'cuda'"),
@@ -194,6 +208,34 @@ def test_faults_are_one_line(cli: Cli, model: Path, more: tuple[str, ...], messa
     assert refused.status == 1
     assert message in refused.err
     assert "Traceback" not in refused.err
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--learning-rate", "-1", "-1.0 is no learning rate; expected a positive number"),
+        ("--learning-rate", "nan", "nan is no learning rate"),
+        ("--seed", 2**32, "4294967295"),
+    ],
+)
+def test_values_that_no_training_can_have(cli: Cli, model: Path, option: str, value: object, message: str) -> None:
+    refused = train(cli, model, option, value)
+    assert refused.status == 2
+    assert message in refused.err
+
+
+def test_a_patience_of_0_never_stops_it(cli: Cli, model: Path) -> None:
+    assert train(cli, model, "--epochs", "8", "--patience", 0).status == 0
+    [stage] = stages()
+    assert stage["settings"]["patience"] is None
+    assert stage["steps"] == 20  # 8 times 5 questions in batches of 2
+
+
+def test_after_a_training_that_saved_nothing_another_may_have_the_folder(cli: Cli, model: Path) -> None:
+    refused = train(cli, model, "--learning-rate", "1e30")
+    assert "the held-out loss is nan" in refused.err
+    assert not Path("mine").exists()
+    assert train(cli, model).status == 0
 
 
 def test_a_folder_with_something_else_is_refused(cli: Cli, model: Path) -> None:

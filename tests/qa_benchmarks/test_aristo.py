@@ -43,14 +43,16 @@ def test_they_may_all_be_in_the_folder_itself(tmp_path: Path) -> None:
     assert len(TASK.questions(tmp_path, Case("train", "en"), 0)) == 4
 
 
-def test_regents_are_read_where_they_are_and_questions_of_arc_once(tmp_path: Path) -> None:
+def test_regents_are_read_where_they_are_without_those_of_any_split_of_arc(tmp_path: Path) -> None:
     write(tmp_path)
-    write_jsonl(tmp_path / "regents" / "train.jsonl", [one("regents-1"), one("easy-1"), one("regents-2")])
+    write_jsonl(tmp_path / "arc" / "ARC-Easy" / "ARC-Easy-Test.jsonl", [one("easy-3")])
+    regents = [one("regents-1"), one("easy-1"), one("regents-2"), one("easy-3")]
+    write_jsonl(tmp_path / "regents" / "train.jsonl", regents)
     ids = [asked.id for asked in TASK.questions(tmp_path, Case("train", "en"), 0)]
     assert ids == ["easy-1", "easy-2", "hard-1", "book-1", "regents-1", "regents-2"]
     notes = TASK.task_run(tmp_path, Case("train", "en"), 0).notes
     assert "train: 2 of ARC easy, 1 of ARC challenge, 1 of OpenBookQA, 2 of Regents" in notes
-    assert "train: 1 questions of Regents are in another set too, read once" in notes
+    assert "train: 2 questions of Regents left out, as another set has them too" in notes
 
 
 def test_without_regents_a_note_says_so(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import read_meta
-from quati_pool.training.model_folder import CHECKPOINTS, train_into
+from quati_pool.training.model_folder import CHECKPOINTS, require_name, train_into
 
 KEY = {"epochs": 3, "pairs": "0" * 64}
 
@@ -24,11 +24,17 @@ def train(folder: Path, key: dict[str, Any] = KEY, run: Callable[[Path], Any] | 
         (place / "card.json").write_text("{}")
         return {"steps": 4}
 
-    return train_into(folder, key, {"model": "m"}, "card.json", run or ordinary, lambda line: None)
+    return train_into(folder, key, {"model": "m"}, has_card, run or ordinary, lambda line: None)
+
+
+def has_card(folder: Path) -> bool:
+    return (folder / "card.json").is_file()
 
 
 def stopped(place: Path) -> None:
-    (place / CHECKPOINTS / "checkpoint-2").mkdir(parents=True)
+    checkpoint = place / CHECKPOINTS / "checkpoint-2"
+    checkpoint.mkdir(parents=True)
+    (checkpoint / "optimizer.pt").write_text("…")
     raise KeyboardInterrupt
 
 
@@ -90,11 +96,24 @@ def test_other_settings_are_refused_with_what_differs(finished: bool, tmp_path: 
     assert sorted(folder.rglob("*")) == before
 
 
+def test_of_several_stages_the_message_names_what_differs(tmp_path: Path) -> None:
+    stages = [{"settings": {"epochs": 3}}, {"settings": {"epochs": 5}}]
+    train(tmp_path / "reader", {"stages": stages})
+    with pytest.raises(QuatiPoolError, match=r"other settings \(stages\.2\.settings\.epochs was 5, is 4\)"):
+        train(tmp_path / "reader", {"stages": [stages[0], {"settings": {"epochs": 4}}]})
+
+
+@pytest.mark.parametrize("folder", [".", ".."])
+def test_a_folder_without_a_name_is_refused(folder: str) -> None:
+    with pytest.raises(ConfigError, match=f"-o {folder} has no name of its own; name the folder"):
+        require_name(Path(folder))
+
+
 def test_a_training_that_saved_nothing_leaves_its_folder_to_any_other(tmp_path: Path) -> None:
     folder = tmp_path / "judge"
 
     def refused(place: Path) -> None:
-        (place / CHECKPOINTS).mkdir()
+        (place / CHECKPOINTS / "stage-1").mkdir(parents=True)
         raise QuatiPoolError("there is no such device")
 
     with pytest.raises(QuatiPoolError, match="no such device"):
@@ -126,7 +145,7 @@ def test_two_at_once_train_one_model(tmp_path: Path) -> None:
         return {}
 
     def other() -> bool:
-        return train_into(folder, KEY, {}, "card.json", lambda place: pytest.fail("trained twice"), said.append)
+        return train_into(folder, KEY, {}, has_card, lambda place: pytest.fail("trained twice"), said.append)
 
     results: list[bool] = []
     first = threading.Thread(target=lambda: results.append(train(folder, run=slow)))

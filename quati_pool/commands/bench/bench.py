@@ -74,8 +74,8 @@ class BenchResult:
     ``workspaces``: the pool.yaml of each collection that was written (with ``to``, instead of rows). ``files``: the
     contents of the task's further files by name. ``inputs``: the hash of each file that was read, by its path in the
     data folder or by the option that named it; a reader's is that of all that changes its answers. ``models``: the
-    model by the name of the judge or reader. ``error``: why questions
-    were left without an answer. ``interrupted``: whether that was Ctrl-C.
+    model by the name of the judge or reader. ``error``: why questions were left without an answer. ``interrupted``:
+    whether that was Ctrl-C.
     """
 
     benchmark: type[Benchmark]
@@ -197,6 +197,8 @@ def _refuse_misfits(name: str, task: Task, options: BenchOptions) -> None:
         if misfit:
             raise ConfigError(f"{option} has no effect on {name} {task.name} with these options; drop it")
     check_budget(options.budget)
+    if any(name == options.judge for name, _ in options.readers):
+        raise ConfigError(f"--reader {options.judge}: another row already has this name; give another by NAME=PATH")
     for option, given in (("--judge", options.judge is not None), ("--reader", bool(options.readers))):
         if options.to is not None and given:
             raise ConfigError(f"--to only writes a collection and asks no model; drop {option}, or --to")

@@ -94,7 +94,8 @@ def read_answers(task_run: AnswerTaskRun, named: NamedReader, folder: Path, list
             if key not in journal.entries:
                 pending.setdefault(key, question_id)
         label = " ".join(filter(None, (named.name, *task_run.case)))
-        _compute(named.reader, {key: (id_, questions[id_]) for key, id_ in pending.items()}, journal, listener, label)
+        some = {key: (question_id, questions[question_id]) for key, question_id in pending.items()}
+        _compute(task_run, named, some, journal, listener, label)
         entries = {question_id: journal.entries[key] for question_id, key in keys.items()}
     found = ReaderAnswers()
     shortened = 0
@@ -105,10 +106,7 @@ def read_answers(task_run: AnswerTaskRun, named: NamedReader, folder: Path, list
         if answer.unread is not None:
             unread[question_id] = answer.unread
             continue
-        try:
-            found.values[question_id] = task_run.from_reader(question_id, answer)
-        except ValueError as error:
-            raise ConfigError(f"--reader {named.name}: its answer to {question_id} {error}; name another") from None
+        found.values[question_id] = _value(task_run, named, question_id, answer)
     about = f"{named.name}, {' '.join(filter(None, task_run.case))}"
     if shortened:
         found.notes.append(
@@ -123,22 +121,35 @@ def read_answers(task_run: AnswerTaskRun, named: NamedReader, folder: Path, list
     return found
 
 
+def _value(task_run: AnswerTaskRun, named: NamedReader, question_id: str, answer: ReaderAnswer) -> Any:
+    """An answer as the task measures it. Raises ConfigError for one of another form than the task's."""
+    try:
+        return task_run.from_reader(question_id, answer)
+    except ValueError as error:
+        raise ConfigError(f"--reader {named.name}: its answer to {question_id} {error}; name another") from None
+
+
 def _compute(
-    reader: Reader,
+    task_run: AnswerTaskRun,
+    named: NamedReader,
     pending: dict[str, tuple[str, ReaderQuestion]],
     journal: Journal,
     listener: Listener,
     label: str,
 ) -> None:
-    """Answers the ``pending`` questions, by key, and writes the answers to the journal as they become ready."""
+    """Answers the ``pending`` questions, by key, and writes the answers to the journal as they become ready; stops at
+    the first that is of another form than the task's."""
     if not pending:
         return
     keys = list(pending)
     done = 0
     with _buffered(journal) as append:
-        for position, answer in reader.answers([pending[key][1] for key in keys]):
+        for position, answer in named.reader.answers([pending[key][1] for key in keys]):
             key = keys[position]
-            append({"request": key, "id": pending[key][0], "state": State.ok.value, "value": answer.as_json()})
+            question_id = pending[key][0]
+            if answer.unread is None:
+                _value(task_run, named, question_id, answer)
+            append({"request": key, "id": question_id, "state": State.ok.value, "value": answer.as_json()})
             done += 1
             listener.progress(label, done, len(keys), unit="questions")
     if done < len(keys):

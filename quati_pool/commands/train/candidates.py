@@ -94,7 +94,12 @@ class _Candidates(Recipe):
         found = benchmark_of(name, self.benchmark, data)
         if found.name != self.benchmark:
             raise ConfigError(f"--task {self.task} learns from romqa, not from {found.name}; give the folder of RoMQA")
-        examples = candidate_questions(self.task, data, "train", options.seed)
+        examples = [one for one in candidate_questions(self.task, data, "train", options.seed) if one.names]
+        if not examples:
+            raise ConfigError(
+                f"{data}: no question of the {self.task} training file has candidates, of which to learn; copy the "
+                "released file there"
+            )
         total = len(examples)
         notes = []
         if options.sample is not None:
@@ -107,14 +112,14 @@ class _Candidates(Recipe):
         cases = [Case("train", "en")]
         held_out = []
         if has_split(self.task, data, "validation"):
-            held_out = candidate_questions(self.task, data, "validation", options.seed)
+            held_out = [one for one in candidate_questions(self.task, data, "validation", options.seed) if one.names]
             cases.append(Case("validation", "en"))
         else:
             notes.append("romqa: nothing is held out, so the last step's weights are kept")
         return PreparedStage(
             self.benchmark,
-            [one for one in examples if one.names],
-            [one for one in held_out if one.names],
+            examples,
+            held_out,
             options.fitted_to(self.preset.fit),
             {"sample": options.sample},
             hashes_of(data, found.tasks[self.task], cases),

@@ -25,11 +25,11 @@ from quati_pool.models.location import LocalModel
 from quati_pool.models.parameters import ModelParameters
 from quati_pool.models.readers.loaded import load_tokenizer, longest_input
 from quati_pool.models.readers.multiple_choice import InputForm, MultipleChoiceReader, OptionEncoder
-from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case
+from quati_pool.qa_benchmarks.base import AnswerTaskRun, Benchmark, Case, MissingDataError
 from quati_pool.qa_benchmarks.expectations import Expectations
 from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceTaskRun
 from quati_pool.qa_benchmarks.pira.multiple import MultipleChoiceTask
-from quati_pool.registry import nearest
+from quati_pool.registry import BENCHMARKS, nearest
 from quati_pool.training.fit import FitSettings, Fitted, Progress
 from quati_pool.training.readers.augmentation import RIGHT_SHARE, WRONG_SHARE, ChoiceExample
 from quati_pool.training.readers.multiple_choice import (
@@ -121,27 +121,38 @@ class Choices(Recipe):
         if not held_out:
             notes.append(f"{benchmark}: nothing is held out, so the last step's weights are kept")
         about: dict[str, Any] = {"method": method.value, "cases": [in_words(case) for case in found.training]}
+        settings = self.options.fitted_to(preset(method))
         if method is Method.augmented:
             # On RACE the first epoch is as released, as in the paper.
             first = 1 if benchmark == "race" else 0
+            if settings.epochs <= first:
+                raise ConfigError(
+                    f"--epochs {settings.epochs}: on RACE, {method.value} learns the first epoch as released and so "
+                    "would change nothing; raise it, or name --method binary"
+                )
             about["augmentation"] = {"right": RIGHT_SHARE, "wrong": WRONG_SHARE, "from": first}
         inputs = hashes_of(data, found.task, [*found.training, *found.held_out])
-        settings = self.options.fitted_to(preset(method))
         return PreparedStage(benchmark, examples, held_out, settings, about, inputs, notes)
 
     def _cases(self, name: str | None, data: Path, *, last: bool) -> _Cases:
         """The cases of a benchmark to learn from. --lang and --setting are about the ``last`` stage, and about another
         one as far as it has such cases."""
         benchmark = benchmark_of(name, self.benchmark, data)
-        tasks = [task for task in benchmark.tasks.values() if isinstance(task, MultipleChoiceTask | Expectations)]
+        tasks = _tasks(benchmark)
         if not tasks:
-            raise ConfigError(f"{benchmark.name} has no multiple choice; name one of pira, race, qasc, arc, openbookqa")
+            there = [other for other in BENCHMARKS.names() if _tasks(BENCHMARKS.get(other))]
+            raise ConfigError(f"{benchmark.name} has no multiple choice; name one of {', '.join(there)}")
         # Pirá's own task has more sets than its expectations: those that are built, and those in Portuguese.
         task = next((one for one in tasks if isinstance(one, MultipleChoiceTask)), tasks[0])
         every = isinstance(task, Expectations)
         options = self.options
-        if not last:
+        try:
             cases = task.cases(data)
+        except MissingDataError as error:
+            if name is not None:
+                raise
+            raise ConfigError(f"{error}; or name another benchmark, such as race={data}") from None
+        if not last:
             languages, settings = {case.language for case in cases}, {case.setting for case in cases}
             options = replace(
                 options,
@@ -165,6 +176,11 @@ class _Cases:
 
     def questions(self, case: Case) -> Sequence[MultipleChoice]:
         return self.task.questions(self.data, case, self.seed)
+
+
+def _tasks(benchmark: Benchmark | type[Benchmark]) -> list[MultipleChoiceTask | Expectations]:
+    """The tasks of a benchmark whose questions can be learned from."""
+    return [task for task in benchmark.tasks.values() if isinstance(task, MultipleChoiceTask | Expectations)]
 
 
 def _examples(case: Case, questions: Sequence[MultipleChoice]) -> tuple[list[ChoiceExample], int]:

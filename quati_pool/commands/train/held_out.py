@@ -29,7 +29,8 @@ def measured(
     Intervals resample queries. ``auc``: relevant pairs against the others, by score. ``kappa_relevant``: Cohen's κ of
     relevant or not. ``kappa``, ``kappa_quadratic``, ``agreement`` and ``difference`` (the judge's mean grade less the
     labelers'): of grades, where the judge gives all of the scale. Several labelers' grades of a pair are the grade of
-    the scale nearest to their mean, the lower one where two are. Pairs that nobody graded count in ``auc`` alone.
+    the scale nearest to their mean, the lower one where two are. Pairs that nobody graded count as irrelevant in
+    ``auc`` and ``kappa_relevant``, and not in the others.
     """
     counts = {
         "queries": len(set(held_out.query_ids)),
@@ -48,18 +49,33 @@ def measured(
         undefined["auc"] = "the held-out pairs are all relevant or all irrelevant"
     elif area.interval.low is None:
         undefined["auc.interval"] = "undefined in more than half of the resamples"
-    graded = np.flatnonzero(~held_out.negative).tolist()
-    whole = card.target != "binary" or len(card.scale) == 2
-    names = ["kappa", "kappa_quadratic", "agreement", "difference"] if whole else []
-    if not graded:
-        undefined |= dict.fromkeys(["kappa_relevant", *names], "no held-out pair was graded")
-        return {**counts, **found, "undefined": undefined}
-    pair = _agreement(card, read.grades, held_out, graded, seed, draws)
-    of_relevance = _members(pair.binarized[card.relevant_from], {"kappa": "kappa_relevant"})
-    for members, reasons in (of_relevance, _members(pair, {name: name for name in names})):
+    every = _agreement(card, read.grades, held_out, list(range(len(held_out))), seed, draws)
+    parts = [_members(every.binarized[card.relevant_from], {"kappa": "kappa_relevant"})]
+    if card.target != "binary" or len(card.scale) == 2:
+        parts.append(_of_grades(card, read.grades, held_out, seed, draws))
+    for members, reasons in parts:
         found |= members
         undefined |= reasons
     return {**counts, **found, **({"undefined": undefined} if undefined else {})}
+
+
+def _of_grades(
+    card: JudgeCard, grades: npt.NDArray[np.int64], held_out: Examples, seed: int, draws: int
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The measures of grades on the pairs that labelers graded, and why some are undefined."""
+    kappas, names = ["kappa", "kappa_quadratic"], ["agreement", "difference"]
+    graded = np.flatnonzero(~held_out.negative)
+    if not len(graded):
+        return {}, dict.fromkeys([*kappas, *names], "no held-out pair was graded")
+    pair = _agreement(card, grades, held_out, graded.tolist(), seed, draws)
+    reasons: dict[str, str] = {}
+    if (held_out.above[graded] == held_out.above[graded[0]]).all():
+        # Whatever the judge gives them, κ is 0 then, and says nothing.
+        reasons = dict.fromkeys(kappas, "the labelers gave all held-out pairs the same grade")
+    else:
+        names = kappas + names
+    members, more = _members(pair, {name: name for name in names})
+    return members, reasons | more
 
 
 def _agreement(

@@ -29,16 +29,16 @@ from quati_pool.models.location import LocalModel, locate_or_download
 from quati_pool.models.parameters import ModelParameters
 from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener, kept_if_stopped
-from quati_pool.project.pool_reader import read_ledger
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import State
+from quati_pool.stats.hashing import hashes, places
 from quati_pool.store.database import Store
 from quati_pool.store.records import CurrentLabel, content_sha
 from quati_pool.training.augmentation import SHARES
 from quati_pool.training.fit import require_training
 from quati_pool.training.judge_data import Examples, TaughtPair, calibrated, pair_id, split_by_query
 from quati_pool.training.judge_model import JudgeTraining, TrainedJudge, train_judge_model
-from quati_pool.training.model_folder import CHECKPOINTS, train_into
+from quati_pool.training.model_folder import CHECKPOINTS, require_name, train_into
 
 _TRAINING = "training/judge@1"
 
@@ -47,7 +47,7 @@ _TRAINING = "training/judge@1"
 class TrainJudgeSettings:
     """From whose grades a judge learns, from which model, and where it goes. ``relevant_from`` is the lowest relevant
     grade, by default the first of the upper half of the scale. ``held_out`` is the share of queries that are not
-    trained on. ``negatives``: so many pairs of each query that nobody graded, best ranks first, count as irrelevant."""
+    trained on. ``negatives``: so many pairs of each query that nobody graded, drawn at random, count as irrelevant."""
 
     labelers: tuple[str, ...]
     model: str
@@ -83,6 +83,7 @@ def train_judge(config: Path, settings: TrainJudgeSettings, listener: Listener) 
     anything else in it.
     """
     require_training("train judge")
+    require_name(settings.output)
     loaded = load_config(config)
     began = time.monotonic()
     if not 0 <= settings.held_out < 1:
@@ -242,15 +243,13 @@ class _Grades:
         self.pairs: list[TaughtPair] = []
         self.by_labeler: dict[str, dict[str, int]] = {labeler.name: {} for labeler in labelers}
         self._lowest = min(grading.config.grades)
-        ranks = _best_ranks(grading) if settings.negatives else {}
         for chunk in grading.pairs():
             rows = list(zip(*(_column(labeler, chunk) for labeler in labelers), strict=True))
             # The pairs of a query are together, and all in one chunk.
             for _, some in groupby(zip(chunk, rows, strict=True), lambda each: each[0].query_id):
                 ungraded = self._add([(pair, row) for pair, row in some if has_text(pair.text)])
-                if settings.negatives:
-                    ungraded.sort(key=lambda pair: (ranks[pair.query_id, pair.doc_id], pair.doc_id))
-                    self.pairs += map(self._negative, ungraded[: settings.negatives])
+                drawn = _drawn(ungraded, settings.negatives, settings.training.fit.seed)
+                self.pairs += map(self._negative, drawn)
         lacking = next((name for name, grades in self.by_labeler.items() if not grades), None)
         if lacking is not None:
             raise QuatiPoolError(
@@ -296,12 +295,13 @@ def _expected(graded: Graded, labels: Mapping[int, CurrentLabel]) -> float:
     return float(np.mean(known)) if known else float(graded.relevance)
 
 
-def _best_ranks(grading: Grading) -> dict[tuple[str, str], int]:
-    """The best rank of each pair of the pool in any system; without those that none ranks."""
-    pool = read_ledger(grading.pool)
-    ranks = np.where(pool.ranks > 0, pool.ranks, np.iinfo(np.int32).max).min(axis=1, initial=np.iinfo(np.int32).max)
-    query_ids, doc_ids = pool.queries.decode(pool.query).to_pylist(), pool.docs.decode(pool.doc).to_pylist()
-    return dict(zip(zip(query_ids, doc_ids, strict=True), ranks.tolist(), strict=True))
+def _drawn(pairs: Sequence[Pair], number: int, seed: int) -> list[Pair]:
+    """``number`` of the pairs, or all if they are fewer; a larger number includes what a smaller one draws."""
+    if not number:
+        return []
+    columns = [pair.query_id for pair in pairs], [pair.doc_id for pair in pairs]
+    order = places(hashes("ungraded pairs that count as irrelevant", seed, *columns), *columns)
+    return [pairs[place] for place in order[:number].tolist()]
 
 
 def _teacher(grading: Grading, labeler: Labeler) -> Teacher:

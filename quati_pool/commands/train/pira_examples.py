@@ -5,29 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from quati_pool.errors import ConfigError
-from quati_pool.qa_benchmarks.base import AnswerTask, Case
+from quati_pool.qa_benchmarks.base import Case
 from quati_pool.qa_benchmarks.multiple_choice import MultipleChoiceTaskRun
 from quati_pool.qa_benchmarks.pira.answering import ClosedAnswering, MachineReading, WordsTaskRun
 from quati_pool.qa_benchmarks.pira.files import released
 from quati_pool.qa_benchmarks.pira.multiple import MultipleChoiceTask
 from quati_pool.qa_benchmarks.pira.retrieval import PassageRetrieval
-from quati_pool.qa_benchmarks.pira.triggering import YES, AnswerTriggering, labelled
-from quati_pool.registry import nearest
+from quati_pool.qa_benchmarks.pira.triggering import YES, labelled
 from quati_pool.training.readers.classifier import LabelledText
 from quati_pool.training.readers.extractive import FoundAnswer
 from quati_pool.training.readers.generative import WrittenAnswer
 
-_TASKS: Mapping[str, AnswerTask] = {task.name: task for task in (ClosedAnswering(), MachineReading())}
+_TASKS: Mapping[str, ClosedAnswering | MachineReading] = {
+    task.name: task for task in (ClosedAnswering(), MachineReading())
+}
 
 
 def words_run(task: str, data: Path, case: Case, seed: int) -> WordsTaskRun:
-    """The questions of ``cgqa`` or ``mrc`` in a case; raises ConfigError for a case that the folder lacks."""
-    answering = _TASKS[task]
-    _require(answering.cases(data), case)
-    run = answering.task_run(data, case, seed)
-    assert isinstance(run, WordsTaskRun)
-    return run
+    """The questions of ``cgqa`` or ``mrc`` in a case."""
+    return _TASKS[task].task_run(data, case, seed)
 
 
 def reading_run(data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> WordsTaskRun:
@@ -44,23 +40,17 @@ def written_answers(run: WordsTaskRun) -> list[WrittenAnswer]:
 
 
 def found_answers(run: WordsTaskRun) -> list[FoundAnswer]:
-    """The questions with their texts and answers, to mark. Raises ConfigError for questions without a text."""
+    """The questions with their texts and answers, to mark; the text is empty where there is none."""
     found = []
     for question_id, answer in run.expected.items():
         question = run.reader_question(question_id)
-        if not question.contexts:
-            raise ConfigError("an extractive reader marks answers in texts, which cgqa does not give; use --task mrc")
-        found.append(FoundAnswer(question_id, question.question, question.contexts[0], answer))
+        found.append(FoundAnswer(question_id, question.question, question.context_of(0), answer))
     return found
 
 
 def choice_run(data: Path, case: Case, seed: int) -> MultipleChoiceTaskRun:
     """The questions of ``mcqa`` in a case."""
-    task = MultipleChoiceTask()
-    _require(task.cases(data), case)
-    run = task.task_run(data, case, seed)
-    assert isinstance(run, MultipleChoiceTaskRun)
-    return run
+    return MultipleChoiceTask().task_run(data, case, seed)
 
 
 def written_options(run: MultipleChoiceTaskRun) -> list[WrittenAnswer]:
@@ -75,7 +65,6 @@ def written_options(run: MultipleChoiceTaskRun) -> list[WrittenAnswer]:
 def labelled_texts(data: Path, case: Case, paraphrases: bool) -> list[LabelledText]:
     """The labelled questions of ``at`` in a case with their texts; with ``paraphrases``, those of the case's setting
     follow each question as examples of their own, which training data may have and held-out data may not."""
-    _require(AnswerTriggering().cases(data), case)
     questions, _ = labelled(released(data, f"{case.split}.csv"), case)
     found = []
     for one in questions:
@@ -84,10 +73,3 @@ def labelled_texts(data: Path, case: Case, paraphrases: bool) -> list[LabelledTe
             example_id = one.query_id if not number else f"{one.query_id}#paraphrase-{number}"
             found.append(LabelledText(example_id, question, one.text, one.label == YES))
     return found
-
-
-def _require(cases: Sequence[Case], case: Case) -> None:
-    if case not in cases:
-        there = [" ".join(filter(None, each)) for each in cases]
-        wanted = " ".join(filter(None, case))
-        raise ConfigError(f"the folder holds no case {wanted!r} to learn from; {nearest(wanted, there)}")

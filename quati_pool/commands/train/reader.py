@@ -11,6 +11,7 @@ from quati_pool.commands.bench.readers import HomeEnvironment, NamedReader, read
 from quati_pool.commands.train.recipes import PreparedStage, ReaderOptions, Recipe, Trainee, recipe
 from quati_pool.errors import ConfigError
 from quati_pool.files.artifacts import digest, put_file
+from quati_pool.models.errors import ModelError
 from quati_pool.models.loading import library_versions, quiet
 from quati_pool.models.location import locate_or_download
 from quati_pool.models.parameters import ModelParameters
@@ -19,7 +20,7 @@ from quati_pool.models.readers.opening import open_reader
 from quati_pool.project.events import Listener
 from quati_pool.qa_benchmarks.base import Case, Row
 from quati_pool.training.fit import Fitted, require_training
-from quati_pool.training.model_folder import CHECKPOINTS, train_into
+from quati_pool.training.model_folder import CHECKPOINTS, require_name, train_into
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ def train_reader(options: ReaderOptions, listener: Listener) -> ReaderResult:
     of locating the model.
     """
     require_training("train reader")
+    require_name(options.output)
     local = locate_or_download(HomeEnvironment(), options.model, None, listener.say)
     chosen = recipe(options, local, listener)
     stages = chosen.prepare()
@@ -119,7 +121,10 @@ def _key(
 
 def _is_trained(folder: Path, key: Mapping[str, Any]) -> bool:
     """Whether the folder holds a reader that was trained with this key and measured."""
-    card = read_card(folder) if folder.is_dir() else None
+    try:
+        card = read_card(folder)
+    except ModelError:
+        return False
     return card is not None and card.training.get("key") == digest(key) and "held_out" in card.training
 
 

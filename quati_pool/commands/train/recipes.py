@@ -242,7 +242,9 @@ def fitting(stage: PreparedStage, encode: Callable[[Any], object], most: int) ->
     if not left_out:
         return stage
     if not examples:
-        raise ConfigError(f"no question of {stage.name} fits into {most:,} tokens; raise --max-tokens")
+        raise ConfigError(
+            f"no question of {stage.name} fits into {most:,} tokens; raise --max-tokens, or name another model"
+        )
     note = (
         f"{stage.name}: {left_out:,} of {every:,} questions are left out of training, as they have more than {most:,} "
         "tokens"

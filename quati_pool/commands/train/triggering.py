@@ -14,6 +14,7 @@ from typing import Any
 from quati_pool.commands.train.pira_examples import labelled_texts
 from quati_pool.commands.train.recipes import PreparedStage, Trainee, fitting, input_tokens
 from quati_pool.commands.train.words import PiraRecipe
+from quati_pool.errors import ConfigError
 from quati_pool.models.location import LocalModel
 from quati_pool.models.parameters import ModelParameters
 from quati_pool.models.readers import classifier
@@ -30,6 +31,11 @@ class Triggering(PiraRecipe):
 
     kind = classifier.ClassifierReader.kind
     task = "at"
+
+    def prepare(self) -> list[PreparedStage]:
+        if len(self.options.settings) > 1:
+            raise ConfigError("--setting: with --task at, each holds the original questions too; name one")
+        return super().prepare()
 
     def run(self, data: Path, case: Case) -> AnswerTaskRun:
         return AnswerTriggering().task_run(data, case, self.options.seed)

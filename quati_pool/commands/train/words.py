@@ -99,10 +99,7 @@ class PiraRecipe(Recipe):
 
     def _stage(self, name: str | None, data: Path) -> PreparedStage:
         found = self._cases(name, data)
-        examples, held_out = (
-            [example for case in cases for example in self.examples(data, case)]
-            for cases in (found.training, found.held_out)
-        )
+        examples, held_out = (self._examples(data, cases) for cases in (found.training, found.held_out))
         if not examples:
             raise ConfigError(f"{data}: train.csv has no question that --task {self.task} can learn from")
         notes = [] if held_out else ["pira: nothing is held out, so the last step's weights are kept"]
@@ -115,6 +112,16 @@ class PiraRecipe(Recipe):
             hashes_of(data, found.task, [*found.training, *found.held_out]),
             notes,
         )
+
+    def _examples(self, data: Path, cases: Sequence[Case]) -> list[Any]:
+        """The examples of all cases. Cases share question ids, so of several each id begins with its case."""
+        if len(cases) == 1:
+            return self.examples(data, cases[0])
+        return [
+            replace(example, id=f"{in_words(case)}/{example.id}")
+            for case in cases
+            for example in self.examples(data, case)
+        ]
 
     def _cases(self, name: str | None, data: Path) -> _Cases:
         found = benchmark_of(name, self.benchmark, data)
@@ -137,9 +144,14 @@ class _Writing(PiraRecipe):
     def load(self, local: LocalModel, stages: Sequence[PreparedStage]) -> Trainee:
         tokenizer = load_tokenizer(ModelParameters(model=self.options.model), local)
         model = load_for_training(generative.MODEL, local.folder, self.options.model, self.options.seed)
-        most = input_tokens(self.options, self.preset.max_tokens, longest_input(model, tokenizer))
+        longest = longest_input(model, tokenizer)
+        most = input_tokens(self.options, self.preset.max_tokens, longest)
         longest_answer = self.answer_tokens
         assert longest_answer is not None
+        if longest is not None and longest_answer > longest:
+            raise ConfigError(
+                f"--answer-tokens {longest_answer:,}: model {self.options.model!r} writes at most {longest:,}"
+            )
         writing = AnswerWriting(tokenizer, most, longest_answer)
         kept = []
         for each in stages:

@@ -13,6 +13,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from quati_pool.errors import QuatiPoolError
+from quati_pool.models.loading import library_versions
+from quati_pool.models.location import LocalModel
+from quati_pool.models.parameters import ModelParameters
+from quati_pool.models.readers.card import ReaderCard
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,19 @@ class Reader(ABC):
     revision: ClassVar[int] = 1
     """Raised by hand when the same weights give other answers, for instance as inputs are encoded in another way."""
     identity: dict[str, Any]
-    """Everything that changes its answers, as JSON: the digest of weights and card, the kind and its revision."""
+    """Everything that changes its answers, as JSON: the digest of weights and card, the kind and its revision, and the
+    precision and libraries that they are computed with."""
+
+    def __init__(self, parameters: ModelParameters, local: LocalModel, card: ReaderCard | None) -> None:
+        """Loads no weights yet. ``card`` is that of the folder; None for a model that quati-pool did not train."""
+        self._parameters, self._local, self._card = parameters, local, card
+        self.identity = {
+            "kind": self.kind,
+            "revision": self.revision,
+            **local.identity,
+            "compute": parameters.compute,
+            **library_versions(),
+        }
 
     def refusal(self, question: ReaderQuestion) -> str | None:
         """Why this kind of reader cannot answer a question of this form, in a clause; None if it can."""

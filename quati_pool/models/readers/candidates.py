@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from quati_pool.models.location import LocalModel
 from quati_pool.models.pair_tokens import Batch
-from quati_pool.models.parameters import ModelParameters
 from quati_pool.models.readers.base import Reader, ReaderAnswer, ReaderQuestion
-from quati_pool.models.readers.card import ReaderCard
 from quati_pool.models.readers.classifier import Classifier
-from quati_pool.models.readers.loaded import encoded, identity, require_finite
+from quati_pool.models.readers.loaded import encoded, require_finite
 from quati_pool.models.readers.single_text import Fitted, Parts, SingleTexts
 
 _QUESTIONS = 64
@@ -32,10 +29,6 @@ class CandidatesReader(Reader):
     its evidence, which is shortened at its end where an input is too long."""
 
     kind = "candidates"
-
-    def __init__(self, parameters: ModelParameters, local: LocalModel, card: ReaderCard | None) -> None:
-        self.identity = identity(self.kind, self.revision, parameters, local)
-        self._parameters, self._local, self._card = parameters, local, card
 
     @cached_property
     def _classifier(self) -> Classifier:

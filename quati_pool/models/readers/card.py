@@ -48,8 +48,7 @@ def read_card(folder: Path) -> ReaderCard | None:
         fields = json.loads(path.read_text(encoding="utf-8"))
         if fields["format"] > FORMAT:
             raise ModelError(f"{path} is of a later version of quati-pool; update it to use this reader")
-        return ReaderCard(
-            str(fields["kind"]), str(fields["task"]), int(fields["max_tokens"]), fields["inputs"], fields["training"]
-        )
+        inputs, training = dict(fields["inputs"]), dict(fields["training"])
+        return ReaderCard(str(fields["kind"]), str(fields["task"]), int(fields["max_tokens"]), inputs, training)
     except (ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{path} is not the card of a reader ({error!r}); train it again") from error

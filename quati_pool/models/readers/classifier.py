@@ -14,14 +14,13 @@ from quati_pool.models.parameters import ModelParameters
 from quati_pool.models.readers.base import Reader, ReaderAnswer, ReaderQuestion, TooLongError
 from quati_pool.models.readers.card import ReaderCard
 from quati_pool.models.readers.loaded import (
+    arguments_of,
     encoded,
-    identity,
     load,
     load_tokenizer,
     longest_input,
     max_tokens,
     require_finite,
-    tensors,
 )
 
 MODEL = "AutoModelForSequenceClassification"
@@ -94,7 +93,7 @@ class Classifier:
         import torch
 
         with torch.inference_mode():
-            logits = model(**tensors(batch, model, self.tokenizer)).logits.float()
+            logits = model(**arguments_of(batch, self.tokenizer, model.device)).logits.float()
         scores: list[float] = yes_logits(logits, self._yes).cpu().tolist()
         return scores
 
@@ -119,10 +118,6 @@ class ClassifierReader(Reader):
     A tie means no."""
 
     kind = "classifier"
-
-    def __init__(self, parameters: ModelParameters, local: LocalModel, card: ReaderCard | None) -> None:
-        self.identity = identity(self.kind, self.revision, parameters, local)
-        self._parameters, self._local, self._card = parameters, local, card
 
     @cached_property
     def _classifier(self) -> Classifier:

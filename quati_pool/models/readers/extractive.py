@@ -19,14 +19,13 @@ from quati_pool.models.readers.base import Reader, ReaderAnswer, ReaderQuestion,
 from quati_pool.models.readers.card import ReaderCard
 from quati_pool.models.readers.loaded import (
     LoadedModel,
+    arguments_of,
     encoded,
-    identity,
     load,
     load_tokenizer,
     longest_input,
     max_tokens,
     require_finite,
-    tensors,
 )
 
 Values = npt.NDArray[np.float32]
@@ -115,8 +114,7 @@ class ExtractiveReader(Reader):
     kind = "extractive"
 
     def __init__(self, parameters: ModelParameters, local: LocalModel, card: ReaderCard | None) -> None:
-        self.identity = identity(self.kind, self.revision, parameters, local)
-        self._parameters, self._local, self._card = parameters, local, card
+        super().__init__(parameters, local, card)
         self._answer_tokens = ANSWER_TOKENS if card is None else int(card.inputs["answer_tokens"])
 
     @cached_property
@@ -174,7 +172,7 @@ class ExtractiveReader(Reader):
         some = [windows[place] for place in places]
         batch = self._windows.batch(some)
         with torch.inference_mode():
-            output = model(**tensors(batch, model, self._tokenizer))
+            output = model(**arguments_of(batch, self._tokenizer, model.device))
         starts, ends = (logits.float().cpu().numpy() for logits in (output.start_logits, output.end_logits))
         spans: list[Span | None] = []
         for row, window in enumerate(some):

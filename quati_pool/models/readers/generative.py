@@ -15,7 +15,6 @@ from quati_pool.models.readers.card import ReaderCard
 from quati_pool.models.readers.loaded import (
     LoadedModel,
     encoded,
-    identity,
     load,
     load_tokenizer,
     longest_input,
@@ -77,8 +76,7 @@ class GenerativeReader(Reader):
     kind = "generative"
 
     def __init__(self, parameters: ModelParameters, local: LocalModel, card: ReaderCard | None) -> None:
-        self.identity = identity(self.kind, self.revision, parameters, local)
-        self._parameters, self._local, self._card = parameters, local, card
+        super().__init__(parameters, local, card)
         self._answer_tokens = ANSWER_TOKENS if card is None else int(card.inputs["answer_tokens"])
 
     @cached_property

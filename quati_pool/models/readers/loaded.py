@@ -13,7 +13,7 @@ import numpy.typing as npt
 from quati_pool.files.problems import quoted
 from quati_pool.models.batches import Halving, spread, token_batches
 from quati_pool.models.errors import ModelError
-from quati_pool.models.loading import library_versions, load_errors
+from quati_pool.models.loading import load_errors
 from quati_pool.models.location import LocalModel
 from quati_pool.models.pair_tokens import Batch
 from quati_pool.models.parameters import ModelParameters, batch_tokens_of, devices_of
@@ -74,19 +74,6 @@ def load_tokenizer(parameters: ModelParameters, local: LocalModel) -> Any:
     return tokenizer
 
 
-def identity(kind: str, revision: int, parameters: ModelParameters, local: LocalModel, **more: Any) -> dict[str, Any]:
-    """What changes a reader's answers: its weights and card, how it reads, and the precision and libraries that it is
-    computed with; ``more`` are further settings."""
-    return {
-        "kind": kind,
-        "revision": revision,
-        **local.identity,
-        "compute": parameters.compute,
-        **library_versions(),
-        **more,
-    }
-
-
 def longest_input(model: Any, tokenizer: Any) -> int | None:
     """The longest input of a model with learned positions, in tokens; None for one with relative positions (T5)."""
     import torch
@@ -106,8 +93,8 @@ def longest_input(model: Any, tokenizer: Any) -> int | None:
 
 
 def max_tokens(card_tokens: int | None, longest: int | None, parameters: ModelParameters, default: int = 512) -> int:
-    """The longest input in tokens: that of the card or, without one, the ``default`` or the model's own limit, if
-    lower. Raises ModelError for a card with more than the model takes."""
+    """The longest input in tokens: that of the card or, without one, the ``longest`` that the model takes, or the
+    ``default`` for a model without a limit. Raises ModelError for a card with more than the model takes."""
     if card_tokens is None:
         return default if longest is None else longest
     if longest is not None and card_tokens > longest:
@@ -132,14 +119,15 @@ def encoded(
     return inputs, unread
 
 
-def tensors(batch: Batch, model: Any, tokenizer: Any) -> dict[str, Any]:
-    """A batch as a model's arguments, on its device, with token types where its tokenizer has any."""
+def arguments_of(batch: Batch, tokenizer: Any, device: Any = None) -> dict[str, Any]:
+    """A batch as a model's arguments, on a device (the CPU by default), with token types where its tokenizer has
+    any."""
     import torch
 
-    arguments = {"input_ids": torch.from_numpy(batch.ids), "attention_mask": torch.from_numpy(batch.mask)}
+    arguments = {"input_ids": batch.ids, "attention_mask": batch.mask}
     if "token_type_ids" in tokenizer.model_input_names:
-        arguments["token_type_ids"] = torch.from_numpy(batch.types)
-    return {name: tensor.to(model.device) for name, tensor in arguments.items()}
+        arguments["token_type_ids"] = batch.types
+    return {name: torch.from_numpy(array).to(device) for name, array in arguments.items()}
 
 
 def require_finite(scores: npt.ArrayLike, parameters: ModelParameters, question: str) -> None:

@@ -23,12 +23,11 @@ from quati_pool.models.readers.base import Reader, ReaderAnswer, ReaderQuestion,
 from quati_pool.models.readers.card import ReaderCard
 from quati_pool.models.readers.loaded import (
     LoadedModel,
-    identity,
+    arguments_of,
     load,
     load_tokenizer,
     longest_input,
     max_tokens,
-    tensors,
 )
 
 MODEL = "AutoModelForMultipleChoice"
@@ -131,12 +130,10 @@ class MultipleChoiceReader(Reader):
     kind: ClassVar[str] = "multiple-choice"
 
     def __init__(self, parameters: ModelParameters, local: LocalModel, card: ReaderCard | None) -> None:
-        self._parameters = parameters
-        self._local = local
-        self._card = card
+        super().__init__(parameters, local, card)
         self._form = InputForm.pair if card is None else InputForm(card.inputs.get("form", InputForm.parts))
         self._loaded: tuple[LoadedModel, OptionEncoder, Any] | None = None
-        self.identity = identity(self.kind, self.revision, parameters, local, form=self._form.value)
+        self.identity["form"] = self._form.value
 
     def refusal(self, question: ReaderQuestion) -> str | None:
         return None if question.options else "it chooses among options, and these questions have none"
@@ -209,6 +206,6 @@ def option_scores(model: Any, batch: Batch, tokenizer: Any) -> npt.NDArray[np.fl
 
     with torch.inference_mode():
         # One choice each: the model's own softmax over choices is left out, and questions may differ in their number.
-        arguments = {name: tensor.unsqueeze(1) for name, tensor in tensors(batch, model, tokenizer).items()}
+        arguments = {name: tensor.unsqueeze(1) for name, tensor in arguments_of(batch, tokenizer, model.device).items()}
         found: npt.NDArray[np.float32] = model(**arguments).logits.reshape(-1).float().cpu().numpy()
     return found

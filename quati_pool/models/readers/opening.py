@@ -11,7 +11,7 @@ from quati_pool.models.location import Environment, LocalModel, locate_or_downlo
 from quati_pool.models.modules import read_config
 from quati_pool.models.parameters import ModelParameters
 from quati_pool.models.readers.base import Reader
-from quati_pool.models.readers.card import ReaderCard, read_card
+from quati_pool.models.readers.card import CARD, ReaderCard, read_card
 
 
 class Kind(NamedTuple):
@@ -43,7 +43,14 @@ def open_reader(parameters: ModelParameters, environment: Environment, note: Cal
     card = read_card(local.folder)
     kind = KINDS[_kind(parameters, local, card)]
     module = importlib.import_module(f"quati_pool.models.readers.{kind.module}")
-    reader: Reader = getattr(module, kind.name)(parameters, local, card)
+    try:
+        reader: Reader = getattr(module, kind.name)(parameters, local, card)
+    except (KeyError, TypeError, ValueError) as error:
+        if card is None:
+            raise
+        raise ModelError(
+            f"{local.folder / CARD} is not that of a reader of the kind {card.kind!r} ({error!r}); train it again"
+        ) from error
     return reader
 
 

@@ -50,7 +50,8 @@ def _result(report: TrainedJudgeReport) -> str:
     if kappa.get("value") is None:
         return f"{said}."
     agreement = found.get("agreement", {})
-    same = f", and the same grade in {_value(agreement)} of pairs" if agreement.get("value") is not None else ""
+    of = "pairs" if not found["negatives"] else "the pairs that were graded"
+    same = f", and the same grade in {_value(agreement)} of {of}" if agreement.get("value") is not None else ""
     return f"{said}; κ of relevant or not is {_value(kappa)}{same}."
 
 

@@ -11,10 +11,5 @@ from quati_pool.reporting.json_data.serializer import pick, serialize
 
 def as_data(result: ReaderResult) -> Any:
     """The JSON object of ``train reader``; an undefined measure is null, with the reason under ``undefined``."""
-    data = {
-        **pick(
-            result,
-            "task=options.task kind reader=output model=options.model seed=options.seed reused stages rows notes",
-        )
-    }
-    return serialize(data, VIEWS)
+    names = "task=options.task kind reader=output model=options.model seed=options.seed reused stages rows notes"
+    return serialize(pick(result, names), VIEWS)

@@ -78,13 +78,6 @@ def success_rows(result: BenchResult) -> str:
     ``low`` and ``high`` are Wilson's interval at 95 % (JASA 22, 1927), of ``n`` questions taken as independent; a
     random order has none, as its value is an expectation.
     """
-    from scipy.stats import binomtest
-
-    @cache
-    def interval(hits: int, n: int) -> tuple[float, float]:
-        found = binomtest(hits, n).proportion_ci(0.95, method="wilson")
-        return float(found.low), float(found.high)
-
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     about = ["benchmark", "task", "system", "language", "split", "setting", "n"]
@@ -95,10 +88,19 @@ def success_rows(result: BenchResult) -> str:
             n = curve.queries
             for k, value in enumerate(values.tolist(), 1):
                 who = [result.benchmark.name, result.task.name, system, *case, n]
-                writer.writerow([*who, k, value, *interval(round(value * n), n)])
+                writer.writerow([*who, k, value, *wilson(round(value * n), n)])
         for k, value in enumerate(curve.random.tolist(), 1):
             writer.writerow([result.benchmark.name, result.task.name, RANDOM, *case, "", k, value, "", ""])
     return out.getvalue()
+
+
+@cache
+def wilson(hits: int, n: int) -> tuple[float, float]:
+    """Wilson's interval at 95 % of the share ``hits`` of ``n``, from 0 to 1."""
+    from scipy.stats import binomtest
+
+    found = binomtest(hits, n).proportion_ci(0.95, method="wilson")
+    return float(found.low), float(found.high)
 
 
 def result_tables(result: BenchResult, measures: int | None = MOST_MEASURES, width: int | None = WIDTH) -> list[Table]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from quati_pool.commands.train.reader import ReaderResult, TrainedStage
 from quati_pool.reporting.formats.tables import Cell, Column, Table
-from quati_pool.stats.shares import clustered_share
+from quati_pool.reporting.tables.bench import wilson
 
 
 def tables(result: ReaderResult) -> list[Table]:
@@ -34,9 +32,8 @@ def interval(name: str, value: float | None, n: int) -> tuple[float, float] | No
     """The 95 % Wilson interval of an accuracy, in percent; None for other measures."""
     if name != "accuracy" or value is None or not n:
         return None
-    right = round(value / 100 * n)
-    found = clustered_share(np.arange(n) < right, np.arange(n))
-    return 100 * found.low, 100 * found.high
+    low, high = wilson(round(value / 100 * n), n)
+    return 100 * low, 100 * high
 
 
 def stages(result: ReaderResult) -> Table:

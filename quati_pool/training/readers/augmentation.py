@@ -6,7 +6,7 @@ an epoch keeps its size: a right option loses what makes it right and becomes a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -76,8 +76,9 @@ class Augmentation:
     An incorrect text, or context, is that of a wrong option of the same question (for a wrong option, of another one);
     an incorrect question is that of the example before. Our choices, where the paper's would change nothing: where all
     options share a context, an incorrect context is that of another question, and so is a text where the question has
-    no other wrong option; without contexts, the other parts share the probability. Draws are hashes of seed, epoch,
-    example and option, and so depend on nothing that was done before.
+    no other wrong option, though never one that equals the right option's; the parts that have text, such as those
+    without contexts, share the probability. Draws are hashes of seed, epoch, example and option, and so depend on
+    nothing that was done before.
     """
 
     def __init__(self, examples: Sequence[ChoiceExample], seed: int) -> None:
@@ -91,9 +92,10 @@ class Augmentation:
         change, part_drawn, emptied_drawn, which = self._drawn(epoch, example.id, option)
         if change >= (RIGHT_SHARE if plain.right else WRONG_SHARE):
             return plain
-        parts = [Part.option, Part.question] if plain.right else [Part.option]
-        if plain.context.strip():
-            parts.insert(0, Part.context)
+        changeable = list(Part) if plain.right else [Part.context, Part.option]
+        parts = [part for part in changeable if getattr(plain, part.value).strip()]
+        if not parts:
+            return plain
         part = parts[int(part_drawn * len(parts))]
         incorrect = "" if emptied_drawn < 0.5 else self._incorrect(part, position, option, which)
         return OptionExample(
@@ -117,39 +119,37 @@ class Augmentation:
         """A text that does not belong to the option; empty where there is none in the whole set."""
         example = self._examples[position]
         if part is Part.question:
-            return self._elsewhere(position, lambda other: (other.question,), example.question, drawn, before=True)
+            return self._elsewhere(position, lambda other: (other.question,), {example.question}, drawn, before=True)
         if part is Part.context:
-            own, texts = example.context_of(option), example.contexts if len(example.contexts) > 1 else ()
+            texts = example.contexts
+            unfit = {example.context_of(option), example.context_of(example.answer)}
         else:
-            own, texts = example.options[option], example.options
-        wrong = [
-            text
-            for place, text in enumerate(texts)
-            if place not in (example.answer, option) and text.strip() and text != own
-        ]
+            texts = example.options
+            unfit = {example.options[option], example.options[example.answer]}
+        wrong = [text for text in texts if text.strip() and text not in unfit]
         if wrong:
             return wrong[int(drawn * len(wrong))]
         return self._elsewhere(
-            position, lambda other: other.contexts if part is Part.context else other.options, own, drawn
+            position, lambda other: other.contexts if part is Part.context else other.options, unfit, drawn
         )
 
     def _elsewhere(
         self,
         position: int,
         texts: Callable[[ChoiceExample], Sequence[str]],
-        own: str,
+        unfit: Container[str],
         drawn: float,
         *,
         before: bool = False,
     ) -> str:
-        """A text of another example, different from ``own``: of the nearest one before, the last of all coming before
-        the first, or of a drawn one and, if that has none, the next that has."""
+        """A text of another example that is not ``unfit``: of the nearest one before, the last of all coming before the
+        first, or of a drawn one and, if that has none, the next that has."""
         others = len(self._examples) - 1
         start, rest = divmod(drawn * others, 1.0)
         for step in range(others):
             away = -1 - step if before else 1 + (int(start) + step) % others
             other = self._examples[(position + away) % len(self._examples)]
-            found = [text for text in texts(other) if text.strip() and text != own]
+            found = [text for text in texts(other) if text.strip() and text not in unfit]
             if found:
                 return found[int(rest * len(found))]
         return ""

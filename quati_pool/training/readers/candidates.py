@@ -13,9 +13,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from quati_pool.models.readers.candidates import parts_of
+from quati_pool.models.readers.loaded import arguments_of
 from quati_pool.models.readers.single_text import Fitted, SingleTexts
 from quati_pool.stats.hashing import hashes, places
-from quati_pool.training.readers.supervised import Examples, batch_arguments
+from quati_pool.training.readers.supervised import Examples
 
 SAMPLED = 30
 """Candidates of a question in one epoch, as in the released configuration."""
@@ -53,9 +54,8 @@ class CandidateDecisions:
         self._seed = seed
 
     def examples(self, questions: Sequence[CandidatesQuestion]) -> Examples[EncodedCandidates]:
-        """The examples to train with; a question without candidates is none of them."""
-        kept = [one for one in questions if one.names]
-        return Examples([one.id for one in kept], lambda epoch, position: self.encoded(epoch, kept[position]))
+        """The examples to train with. Each question has candidates."""
+        return Examples([one.id for one in questions], lambda epoch, position: self.encoded(epoch, questions[position]))
 
     def encoded(self, epoch: int, one: CandidatesQuestion) -> EncodedCandidates:
         """The candidates of a question that are drawn in an epoch."""
@@ -75,7 +75,7 @@ class CandidateDecisions:
 
         batch = self._texts.batch([text for one in some for text in one.texts])
         labels = torch.tensor([label for one in some for label in one.labels], dtype=torch.long)
-        return {**batch_arguments(batch, self._tokenizer), "labels": labels}
+        return {**arguments_of(batch, self._tokenizer), "labels": labels}
 
 
 def drawn_candidates(seed: int, epoch: int, question_id: str, count: int) -> list[int]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from quati_pool.models.readers.classifier import TextAndQuestion, TextsAndQuestions
-from quati_pool.training.readers.supervised import Examples, batch_arguments
+from quati_pool.models.readers.loaded import arguments_of
+from quati_pool.training.readers.supervised import Examples
 
 
 @dataclass(frozen=True)
@@ -52,4 +53,4 @@ class TextClassification:
 
         batch = self._inputs.batch([one.input for one in some])
         labels = torch.tensor([one.label for one in some], dtype=torch.long)
-        return {**batch_arguments(batch, self._tokenizer), "labels": labels}
+        return {**arguments_of(batch, self._tokenizer), "labels": labels}

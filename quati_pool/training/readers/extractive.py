@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quati_pool.models.readers.extractive import Window, Windows
+from quati_pool.models.readers.loaded import arguments_of
 from quati_pool.training.readers.answer_stretch import closest_stretch
-from quati_pool.training.readers.supervised import Examples, batch_arguments
+from quati_pool.training.readers.supervised import Examples
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class AnswerMarking:
             dtype=np.int64,
         )
         return {
-            **batch_arguments(batch, self._tokenizer),
+            **arguments_of(batch, self._tokenizer),
             "start_positions": torch.from_numpy(positions[:, 0].copy()),
             "end_positions": torch.from_numpy(positions[:, 1].copy()),
         }

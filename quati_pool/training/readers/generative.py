@@ -11,7 +11,7 @@ import numpy as np
 from quati_pool.models.pair_tokens import TextReader, Tokens
 from quati_pool.models.readers.base import ReaderQuestion
 from quati_pool.models.readers.generative import parts_of
-from quati_pool.models.readers.single_text import Fitted, SingleTexts
+from quati_pool.models.readers.single_text import Fitted, SingleTexts, frame_of_one
 from quati_pool.training.readers.supervised import Examples
 
 IGNORED = -100
@@ -28,7 +28,7 @@ class WrittenAnswer:
 
 
 class EncodedAnswer(NamedTuple):
-    """A question's input, and the answer's tokens with the one that ends it."""
+    """A question's input, and the answer's tokens with the special ones around it, of which the last ends it."""
 
     text: Fitted
     answer: Tokens
@@ -40,7 +40,8 @@ class AnswerWriting:
     def __init__(self, tokenizer: Any, max_tokens: int, answer_tokens: int) -> None:
         self._texts = SingleTexts(tokenizer, max_tokens)
         self._reader = TextReader(tokenizer, answer_tokens)
-        self._end = tokenizer.eos_token_id
+        # BART, unlike T5, writes a token that begins its answer.
+        self._frame = frame_of_one(tokenizer)
         self._answer_tokens = answer_tokens
 
     def examples(self, answers: Sequence[WrittenAnswer]) -> Examples[EncodedAnswer]:
@@ -51,7 +52,7 @@ class AnswerWriting:
         """A question and its answer. Of an answer that is too long the last tokens are left out together with the one
         that ends it, so that a reader does not learn to stop there."""
         [answer] = self._reader.whole([one.answer])
-        whole = np.append(answer, np.int32(self._end))
+        whole = np.concatenate([self._frame.before.ids, answer, self._frame.after.ids])
         return EncodedAnswer(self._texts.fit(parts_of(one.question)), whole[: self._answer_tokens])
 
     def cut(self, answers: Sequence[WrittenAnswer]) -> tuple[int, int]:
@@ -59,7 +60,7 @@ class AnswerWriting:
         longer = self._reader.whole([one.answer for one in answers])
         return (
             sum(self._texts.fit(parts_of(one.question)).shortened for one in answers),
-            sum(len(answer) + 1 > self._answer_tokens for answer in longer),
+            sum(len(self._frame) + len(answer) > self._answer_tokens for answer in longer),
         )
 
     def collate(self, some: Sequence[EncodedAnswer]) -> Mapping[str, Any]:

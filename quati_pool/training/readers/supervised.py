@@ -9,7 +9,6 @@ from typing import Any, Generic, TypeVar
 
 from quati_pool.models.errors import ModelError
 from quati_pool.models.loading import load_errors
-from quati_pool.models.pair_tokens import Batch
 from quati_pool.training.fit import ExampleStream, FitSettings, Fitted, Progress, fit, training_arguments
 
 E = TypeVar("E")
@@ -115,13 +114,3 @@ class _HeldOut:
 
     def __getitem__(self, position: int) -> Any:
         return self._examples.encoded(0, position)
-
-
-def batch_arguments(batch: Batch, tokenizer: Any) -> dict[str, Any]:
-    """A batch as a model's arguments, with token types where its tokenizer has any."""
-    import torch
-
-    arguments = {"input_ids": torch.from_numpy(batch.ids), "attention_mask": torch.from_numpy(batch.mask)}
-    if "token_type_ids" in tokenizer.model_input_names:
-        arguments["token_type_ids"] = torch.from_numpy(batch.types)
-    return arguments

@@ -132,6 +132,22 @@ def test_nothing_is_computed_twice(qasc: Path, model: Path, monkeypatch: pytest.
     assert asked == [60, 60]
 
 
+def test_answers_of_another_form_are_refused_at_the_first(
+    qasc: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = []
+
+    def in_words(self: MultipleChoiceReader, questions: Sequence[ReaderQuestion]) -> Iterator[tuple[int, ReaderAnswer]]:
+        for place in range(len(questions)):
+            given.append(place)
+            yield place, ReaderAnswer(text="a fox")
+
+    monkeypatch.setattr(MultipleChoiceReader, "answers", in_words)
+    with pytest.raises(ConfigError, match=r"--reader mine: its answer to .*; name another"):
+        run(qasc, ("mine", model))
+    assert given == [0]
+
+
 def test_a_stopped_run_goes_on(qasc: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = MultipleChoiceReader.answers
 
@@ -202,6 +218,7 @@ def test_unread_questions_are_unanswered_with_bounds(qasc: Path, tmp_path: Path)
     ("readers", "options", "message"),
     [
         ((("tf-idf", "MODEL"),), {}, "--reader tf-idf: another row already has this name"),
+        ((("me", "MODEL"),), {"judge": "me"}, "--reader me: another row already has this name"),
         ((("a", "MODEL"), ("a", "MODEL")), {}, "--reader a: two readers have this name"),
         ((("a", "./nowhere"),), {}, "there is no model folder nowhere"),
         ((), {"device": "cpu"}, "--device has no effect on qasc expectations"),

@@ -7,7 +7,7 @@ import gzip
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,16 @@ import torch
 import transformers
 import yaml
 from safetensors.torch import load_file
+from scipy.stats import chisquare
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from quati_pool.commands.judge.judge import judge
 from quati_pool.commands.train import judge as command
-from quati_pool.commands.train.judge import TrainedJudgeReport, TrainJudgeSettings, train_judge
+from quati_pool.commands.train.held_out import measured
+from quati_pool.commands.train.judge import TrainedJudgeReport, TrainJudgeSettings, _drawn, train_judge
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.digests import query_sha
+from quati_pool.judging.pair import Pair
 from quati_pool.labels.labelers import Grading
 from quati_pool.models.judge_card import CARD, read_card
 from quati_pool.project.config import load_config
@@ -35,6 +38,7 @@ from quati_pool.reporting.tables.train import tables
 from quati_pool.store.database import Store
 from quati_pool.store.records import content_sha
 from quati_pool.training.fit import FitSettings
+from quati_pool.training.judge_data import Examples, TaughtPair
 from quati_pool.training.judge_model import JudgeTraining
 from tests.tiny_models.cross_encoder import cross_encoder
 
@@ -68,6 +72,18 @@ def half_of(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     queries = list(dict.fromkeys(one["query_id"] for one in pairs))
     some = set(queries[: len(queries) // 2])
     return [one for place, one in enumerate(pairs) if one["query_id"] in some and place % 3]
+
+
+def drawn_as_irrelevant(folder: Path, query_ids: Iterable[str]) -> list[dict[str, Any]]:
+    """Two ungraded pairs of each query."""
+    graded = {(one["query_id"], one["doc_id"]) for one in half_of(pool(folder))}
+    found = []
+    for query_id in query_ids:
+        rest = [one for one in pool(folder) if one["query_id"] == query_id]
+        ungraded = [one for one in rest if (query_id, one["doc_id"]) not in graded]
+        kept = _drawn([Pair(query_id, one["doc_id"], one["query"], one["text"]) for one in ungraded], 2, FIT.seed)
+        found += [one for one in ungraded if one["doc_id"] in {pair.doc_id for pair in kept}]
+    return found
 
 
 def settings(folder: Path, name: str = "tiny", **changes: Any) -> TrainJudgeSettings:
@@ -119,23 +135,31 @@ def test_the_card_says_what_it_learned_from(base: Path, trained: TrainedJudgeRep
     assert (teacher.name, teacher.kind, teacher.sources) == ("half", "file", ["half"])
     counts = Counter(grade for (query_id, _), grade in graded.items() if query_id in card.training_queries)
     assert teacher.grades == dict(sorted(counts.items()))
-    # Of each query, the two ungraded passages that any system ranks best count as irrelevant.
-    negatives = []
-    for query_id in queries:
-        rest = [one for one in pairs if one["query_id"] == query_id and (query_id, one["doc_id"]) not in graded]
-        negatives += sorted(rest, key=lambda one: (min(one["runs"].values()), one["doc_id"]))[:2]
-    learned = [*half_of(pairs), *negatives]
-    shas = {content_sha(one["query"], one["text"]) for one in learned if one["query_id"] in card.training_queries}
-    assert card.content_shas == sorted(shas)
+    # Of each query, two ungraded passages count as irrelevant.
+    learned_from = set(card.content_shas)
+    shas = {content_sha(one["query"], one["text"]): one["query_id"] for one in pairs}
+    taught = {content_sha(one["query"], one["text"]) for one in half_of(pairs)}
+    negatives = learned_from - taught
+    assert learned_from & taught == {sha for sha in taught if shas[sha] in card.training_queries}
+    assert Counter(shas[sha] for sha in negatives) == dict.fromkeys(card.training_queries, 2)
     assert card.negatives == {
         "per_query": 2,
-        "training": sum(one["query_id"] in card.training_queries for one in negatives),
-        "held_out": sum(one["query_id"] in card.held_out_queries for one in negatives),
+        "training": len(negatives),
+        "held_out": 2 * len(card.held_out_queries),
     }
     assert (card.target, card.scale, card.relevant_from, card.max_tokens) == ("ordinal", [0, 1, 2, 3], 2, TOKENS)
     assert sum(card.augmentation["shares"]["irrelevant"].values()) == pytest.approx(0.8)
     assert card.libraries["transformers"] == transformers.__version__
     assert card.settings["seed"] == 3
+
+
+def test_pairs_that_count_as_irrelevant_are_drawn_from_all_ranks() -> None:
+    pairs = [Pair("q", f"d{rank}", "query", "text") for rank in range(20)]
+    one, three = ([_drawn(pairs, number, seed) for seed in range(2_000)] for number in (1, 3))
+    assert all(more[:1] == fewer for fewer, more in zip(one, three, strict=True))
+    assert chisquare(list(Counter(pair.doc_id for (pair,) in one).values())).pvalue > 1e-6
+    assert sorted(_drawn(pairs, 30, 0)) == sorted(pairs)
+    assert _drawn(pairs, 0, 0) == []
 
 
 def test_the_held_out_measures_are_those_of_scikit_learn(base: Path, trained: TrainedJudgeReport) -> None:
@@ -146,10 +170,14 @@ def test_the_held_out_measures_are_those_of_scikit_learn(base: Path, trained: Tr
     found = card.held_out
     assert found["queries"] == len(card.held_out_queries)
     assert found["pairs"] == len(kept_back) + card.negatives["held_out"]
+    negatives = drawn_as_irrelevant(base, card.held_out_queries)
+    of_negatives = card.read(direct(trained.folder, negatives)).grades
+    every_truth = np.concatenate([truth, np.zeros(len(negatives), dtype=np.int64)])
+    every_grade = np.concatenate([read.grades, of_negatives])
     for name, expected in {
         "kappa": cohen_kappa_score(truth, read.grades),
         "kappa_quadratic": cohen_kappa_score(truth, read.grades, weights="quadratic"),
-        "kappa_relevant": cohen_kappa_score(truth >= 2, read.grades >= 2),
+        "kappa_relevant": cohen_kappa_score(every_truth >= 2, every_grade >= 2),
         "agreement": float((truth == read.grades).mean()),
         "difference": float((read.grades - truth).mean()),
     }.items():
@@ -162,6 +190,25 @@ def test_the_held_out_measures_are_those_of_scikit_learn(base: Path, trained: Tr
     area = plain.card.held_out["auc"]
     assert area["value"] == pytest.approx(roc_auc_score(relevant, score), abs=1e-6)
     assert area["low"] <= area["value"] <= area["high"]
+
+
+def test_kappa_of_grades_is_undefined_where_the_labelers_gave_one_grade(
+    base: Path, trained: TrainedJudgeReport
+) -> None:
+    grades, texts = [(0,), (0,), (1,), (1,)], ["a", "b", "c", "d"]
+    taught = [
+        TaughtPair(f"q{place % 2}", f"d{place}", "query", text, grade, (float(grade[0]),), grade == (0,))
+        for place, (grade, text) in enumerate(zip(grades, texts, strict=True))
+    ]
+    held_out = Examples.of(taught, [0, 1], 1)
+    card = trained.card.model_copy(update={"scale": [0, 1], "relevant_from": 1, "shifts": [0.0]})
+    found = measured(card, np.array([[-1.0], [1.0], [1.0], [1.0]]), held_out, 0)
+    assert found["undefined"] == dict.fromkeys(
+        ["kappa", "kappa_quadratic"], "the labelers gave all held-out pairs the same grade"
+    )
+    assert found["agreement"]["value"] == 1
+    # Of 4 pairs 3 agree; chance is 1/2 * 1/4 + 1/2 * 3/4 = 1/2.
+    assert found["kappa_relevant"]["value"] == pytest.approx((3 / 4 - 1 / 2) / (1 - 1 / 2))
 
 
 def test_it_grades_as_a_direct_computation_does(base: Path, trained: TrainedJudgeReport) -> None:

@@ -11,12 +11,14 @@ import pytest
 from quati_pool.commands.bench.bench import BenchOptions, BenchResult, bench
 from quati_pool.commands.train.reader import ReaderResult, train_reader
 from quati_pool.commands.train.recipes import ReaderOptions
+from quati_pool.commands.train.words import TextMarking
 from quati_pool.errors import ConfigError
 from quati_pool.models.readers.card import ReaderCard, read_card
 from quati_pool.project.events import Listener
 from quati_pool.qa_benchmarks.base import Row
 from quati_pool.training.readers.presets import PRESETS
 from tests.qa_benchmarks.pira_rows import row, write_split
+from tests.tiny_models.bart import bart
 from tests.tiny_models.cross_encoder import cross_encoder
 from tests.tiny_models.t5 import t5
 
@@ -54,7 +56,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("models")
     words = ("▁Is", "▁the", "▁is", "▁up", *(f"▁{word}" for word in WORDS), "▁question:", "▁context:")
-    return {"t5": t5(folder / "t5", words), "bert": cross_encoder(folder / "bert", positions=96)}
+    return {
+        "t5": t5(folder / "t5", words),
+        "bart": bart(folder / "bart", positions=96),
+        "bert": cross_encoder(folder / "bert", positions=96),
+    }
 
 
 def options(task: str, data: Path, model: Path, output: Path, **more: Any) -> ReaderOptions:
@@ -184,6 +190,8 @@ def test_questions_that_do_not_fit_are_left_out_and_counted(tmp_path: Path, mode
         ("oqa", "t5", {"over": "rrf"}, "for other systems, name a pool.yaml by --systems"),
         ("mrc", "bert", {"max_tokens": 400}, "--max-tokens 400: model .* takes at most 96"),
         ("at", "bert", {"settings": ["none"]}, "--setting none: the training files in .* hold no such case"),
+        ("at", "bert", {"settings": ["human-paraphrases", "automatic-paraphrases"]}, "--setting: .* name one"),
+        ("mrc", "bart", {"answer_tokens": 97}, "--answer-tokens 97: model .* writes at most 96"),
         ("mrc", "t5", {"max_tokens": 5}, "no question of pira fits into 5 tokens"),
     ],
 )
@@ -192,6 +200,16 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         train_reader(options(task, data, models[model], tmp_path / "mine", **more), Listener())
+
+
+def test_examples_of_several_languages_have_ids_of_their_own(
+    tmp_path: Path, data: Path, models: dict[str, Path]
+) -> None:
+    """The order of training is drawn from the ids, and both languages have the same questions."""
+    asked = replace(options("mrc", data, models["bert"], tmp_path / "mine"), languages=["en", "pt"])
+    [stage] = TextMarking(asked, Listener()).prepare()
+    assert len({one.id for one in stage.examples}) == len(stage.examples) == 32
+    assert {"train en/A0", "train pt/A0"} <= {one.id for one in stage.examples}
 
 
 def test_another_benchmark_is_refused(tmp_path: Path, data: Path, models: dict[str, Path]) -> None:

@@ -111,6 +111,16 @@ def test_what_does_not_fit_is_refused(
         train_reader(options("gold", data, model, tmp_path / "mine", **more), Listener())
 
 
+@pytest.mark.parametrize("task", ["closed", "gold"])
+def test_a_file_without_candidates_is_refused(tmp_path: Path, model: Path, task: str) -> None:
+    folder = tmp_path / "romqa" / task
+    folder.mkdir(parents=True)
+    without = {**entry(0, 0), "candidates": []}
+    (folder / "train.json.bz2").write_bytes(bz2.compress(json.dumps([without]).encode()))
+    with pytest.raises(ConfigError, match=f"no question of the {task} training file has candidates"):
+        train_reader(options(task, tmp_path / "romqa", model, tmp_path / "mine"), Listener())
+
+
 def test_examples_have_evidence_where_the_task_gives_it(data: Path) -> None:
     [gold, *_] = candidate_questions("gold", data, "validation", 0)
     [closed, *_] = candidate_questions("closed", data, "validation", 0)

@@ -13,6 +13,7 @@ from quati_pool.models.readers.base import ReaderQuestion
 from quati_pool.models.readers.card import CARD, ReaderCard
 from quati_pool.models.readers.generative import parts_of
 from tests.models.readers.words import opened
+from tests.tiny_models.bart import bart
 from tests.tiny_models.t5 import t5
 
 pytestmark = pytest.mark.neural
@@ -50,6 +51,19 @@ def test_answers_are_what_the_model_generates_for_one_text_at_a_time(model: Path
     answers = dict(opened(model, batch_tokens=10**5).answers(QUESTIONS[:3]))
     assert [answers[place].text for place in range(3)] == expected
     assert len(set(expected)) > 1  # the model answers by what it reads
+
+
+def test_bart_answers_as_it_generates(tmp_path: Path) -> None:
+    folder = bart(tmp_path / "model")
+    card(folder, 128, 12)
+    direct = transformers.BartForConditionalGeneration.from_pretrained(folder).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    ids = tokenizer("question: Where do boats lie?  context: The boats lie in the harbour.", return_tensors="pt")
+    with torch.no_grad():
+        found = direct.generate(**ids, max_new_tokens=12, do_sample=False, num_beams=1)
+    assert found[0, 1] == tokenizer.bos_token_id
+    [(_, answer)] = opened(folder).answers(QUESTIONS[:1])
+    assert answer.text == tokenizer.decode(found[0], skip_special_tokens=True).strip() != ""
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 300])

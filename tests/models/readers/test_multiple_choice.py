@@ -190,9 +190,15 @@ def test_other_models_are_refused_in_one_line(tmp_path: Path) -> None:
     (folder / CARD).write_text(ReaderCard("oracle", "mcqa", 64).as_json(), encoding="utf-8")
     with pytest.raises(ModelError, match="a reader of the kind 'oracle'; there is: multiple-choice"):
         opened(folder)
-    (folder / CARD).write_text("{}", encoding="utf-8")
-    with pytest.raises(ModelError, match="is not the card of a reader"):
-        opened(folder)
+    good = json.loads(ReaderCard("multiple-choice", "mcqa", 64).as_json())
+    for broken in ({}, [], {**good, "inputs": "parts"}, {**good, "training": None}, {**good, "max_tokens": "many"}):
+        (folder / CARD).write_text(json.dumps(broken), encoding="utf-8")
+        with pytest.raises(ModelError, match="is not the card of a reader"):
+            opened(folder)
+    for unfit in ({**good, "inputs": {"form": "prose"}}, {**good, "kind": "generative"}):
+        (folder / CARD).write_text(json.dumps(unfit), encoding="utf-8")
+        with pytest.raises(ModelError, match="is not that of a reader of the kind"):
+            opened(folder)
     with pytest.raises(ModelError, match=r"says inputs of 100 tokens, and the model takes\s+64"):
         answered(opened(with_card(folder, 100)), QUESTIONS[:1])
     assert opened(with_card(folder)).refusal(ReaderQuestion("who")) is not None

@@ -151,6 +151,26 @@ def test_of_two_options_the_wrong_one_gets_the_text_of_another_question() -> Non
     assert all(getattr(one, str(one.changed)).split()[1][:-1] != one.question.split()[1] for one in replaced)
 
 
+def test_a_wrong_option_never_gets_the_text_or_the_context_of_the_right_one() -> None:
+    """Of yes or no, all other texts of the set are the right one."""
+    answers = [ChoiceExample(f"q{n}", f"question {n}", ("yes", "no"), n % 2, ("a yes", "a no")) for n in range(20)]
+    for one in drawn(answers, epochs=40)[False]:
+        right = answers[int(one.question.split()[1])].answer
+        assert (one.option, one.context) != (("yes", "no")[right], ("a yes", "a no")[right])
+        assert one.changed is not Part.option or one.option != ("yes", "no")[right]
+        assert one.changed is not Part.context or one.context != ("a yes", "a no")[right]
+
+
+def test_a_part_without_text_is_never_the_changed_one() -> None:
+    """A right option would otherwise become a wrong one with the very same text."""
+    bare = [ChoiceExample(f"q{n}", "", ("", f"option {n}", "dog"), 0, ("", f"context {n}", "")) for n in range(20)]
+    found = drawn(bare, epochs=40)
+    assert branches(found[True]) == {(None, False): 800}
+    changed = [one for one in found[False] if one.changed is not None]
+    assert is_about(len(changed), 1600, 0.8)
+    assert {one.option.split()[0] for one in changed if one.changed is Part.context} == {"option"}
+
+
 def test_alone_an_example_is_emptied_where_it_has_nothing_else() -> None:
     alone = Augmentation(SHARED[:1], 0)
     for epoch in range(300):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from quati_pool.training.readers.classifier import LabelledText, TextClassificat
 from quati_pool.training.readers.extractive import AnswerMarking, FoundAnswer
 from quati_pool.training.readers.generative import AnswerWriting, WrittenAnswer
 from quati_pool.training.readers.supervised import load_for_training, train
+from tests.tiny_models.bart import bart
 from tests.tiny_models.cross_encoder import cross_encoder
 from tests.tiny_models.t5 import t5
 
@@ -61,6 +63,15 @@ def test_the_loss_of_written_answers_is_that_of_transformers(tmp_path: Path) -> 
     with torch.no_grad():
         expected = model(**encoded, labels=labels).loss
     assert float(loss) == pytest.approx(float(expected), abs=1e-5)
+
+
+@pytest.mark.parametrize("model", [t5, bart])
+def test_an_answer_has_the_special_tokens_of_its_model(tmp_path: Path, model: Callable[[Path], Path]) -> None:
+    """T5 ends an answer, BART begins it too."""
+    tokenizer = tokenizer_of(model(tmp_path / "model"))
+    writing = AnswerWriting(tokenizer, 128, 32)
+    for one in ANSWERS:
+        assert writing.encoded(one).answer.tolist() == tokenizer(text_target=one.answer).input_ids
 
 
 def test_a_long_answer_is_cut_without_an_end_and_counted(tmp_path: Path) -> None:
