@@ -78,7 +78,7 @@ def longest_input(model: Any, tokenizer: Any) -> int | None:
     """The longest input of a model with learned positions, in tokens; None for one with relative positions (T5)."""
     import torch
 
-    limits = []
+    limits: list[int] = []
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
             # RoBERTa and similar models count positions from after that of the padding token.
