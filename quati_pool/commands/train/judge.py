@@ -40,7 +40,7 @@ from quati_pool.training.judge_data import Examples, TaughtPair, calibrated, pai
 from quati_pool.training.judge_model import JudgeTraining, TrainedJudge, train_judge_model
 from quati_pool.training.model_folder import CHECKPOINTS, require_name, train_into
 
-_TRAINING = "training/judge@1"
+_TRAINING = "training/judge@2"
 
 
 @dataclass(frozen=True)
