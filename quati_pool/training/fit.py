@@ -181,7 +181,7 @@ def fit(trainer: Any, settings: FitSettings, progress: Progress = lambda done, t
                     raise
                 raise QuatiPoolError(
                     "the device has not enough memory for a batch; lower --batch-size and raise --accumulate by the "
-                    "same factor, which trains alike, or lower --max-tokens"
+                    "same factor, or lower --max-tokens"
                 ) from error
             last = _last_checkpoint(checkpoints)
             assert last is not None
