@@ -342,5 +342,8 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _leaves(inner, f"{name}.{key}" if name else key)
+    elif isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
+        # What differs is named in one of several mappings, by its number.
+        yield from _leaves({str(number): inner for number, inner in enumerate(value, 1)}, name)
     else:
         yield name, json.dumps(value, ensure_ascii=False)

@@ -74,14 +74,22 @@ def clustered_share(
         effective /= 1 + max(per_cluster - 1, 0.0) * UNSEEN_CORRELATION
     z = float(norm.ppf(0.5 + level / 2))
     low, high = _wilson(share, effective * (z / float(t.ppf(0.5 + level / 2, groups - 1))) ** 2, z)
-    # The ends of such shares are exact, whatever is lost in rounding.
-    return Share(n, count, low if count else 0.0, high if count < n else 1.0)
+    return Share(n, count, low, high)
+
+
+def independent_share(hits: int, n: int, level: float = LEVEL) -> Share:
+    """The share of ``hits`` among ``n`` independent units, with Wilson's score interval (JASA 22, 1927)."""
+    from scipy.stats import norm
+
+    low, high = _wilson(hits / n, n, float(norm.ppf(0.5 + level / 2))) if n else (0.0, 1.0)
+    return Share(n, hits, low, high)
 
 
 def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    # The ends of a share of 0 or 1 are exact, whatever is lost in rounding.
+    return max(0.0, centre - half) if share else 0.0, min(1.0, centre + half) if share < 1 else 1.0
 
 
 def share_difference(one: Share, other: Share | None, correlation: float = 0.0) -> Difference | None:

@@ -101,15 +101,6 @@ def _refuse_other(folder: Path, wanted: dict[str, Any]) -> None:
         raise QuatiPoolError(f"{folder} is not empty and holds no training; name another folder with -o") from None
     if started != wanted:
         raise QuatiPoolError(
-            f"{folder} holds a training of other settings ({differing(_numbered(started), _numbered(wanted))}); name "
-            f"another folder with -o, or remove it"
+            f"{folder} holds a training of other settings ({differing(started, wanted)}); name another folder with "
+            f"-o, or remove it"
         )
-
-
-def _numbered(value: Any) -> Any:
-    """A key with its lists as mappings by number, so that the message names what differs in one of several stages."""
-    if isinstance(value, dict):
-        return {name: _numbered(inner) for name, inner in value.items()}
-    if isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
-        return {str(number): _numbered(inner) for number, inner in enumerate(value, 1)}
-    return value

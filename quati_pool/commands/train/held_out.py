@@ -52,24 +52,25 @@ def measured(
     every = _agreement(card, read.grades, held_out, list(range(len(held_out))), seed, draws)
     parts = [_members(every.binarized[card.relevant_from], {"kappa": "kappa_relevant"})]
     if card.target != "binary" or len(card.scale) == 2:
-        parts.append(_of_grades(card, read.grades, held_out, seed, draws))
+        graded = np.flatnonzero(~held_out.negative)
+        pair = every if len(graded) == len(held_out) else None
+        if pair is None and len(graded):
+            pair = _agreement(card, read.grades, held_out, graded.tolist(), seed, draws)
+        parts.append(_of_grades(pair, held_out.above[graded]))
     for members, reasons in parts:
         found |= members
         undefined |= reasons
     return {**counts, **found, **({"undefined": undefined} if undefined else {})}
 
 
-def _of_grades(
-    card: JudgeCard, grades: npt.NDArray[np.int64], held_out: Examples, seed: int, draws: int
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """The measures of grades on the pairs that labelers graded, and why some are undefined."""
+def _of_grades(pair: Any, above: npt.NDArray[np.float64]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The measures of grades on the pairs that labelers graded, with their ``above``, and why some are undefined;
+    ``pair`` is the judge's agreement with the labelers, None without such pairs."""
     kappas, names = ["kappa", "kappa_quadratic"], ["agreement", "difference"]
-    graded = np.flatnonzero(~held_out.negative)
-    if not len(graded):
+    if pair is None:
         return {}, dict.fromkeys([*kappas, *names], "no held-out pair was graded")
-    pair = _agreement(card, grades, held_out, graded.tolist(), seed, draws)
     reasons: dict[str, str] = {}
-    if (held_out.above[graded] == held_out.above[graded[0]]).all():
+    if (above == above[0]).all():
         # Whatever the judge gives them, κ is 0 then, and says nothing.
         reasons = dict.fromkeys(kappas, "the labelers gave all held-out pairs the same grade")
     else:

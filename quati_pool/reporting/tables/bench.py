@@ -8,13 +8,13 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quati_pool.qa_benchmarks.base import Case, Row
 from quati_pool.qa_benchmarks.expectations import NO_CONTEXT, NO_OPTION, NO_QUESTION, ORIGINAL, PERTURBED
 from quati_pool.reporting.formats.tables import Cell, Column, Table
+from quati_pool.stats.shares import independent_share
 
 if TYPE_CHECKING:
     from quati_pool.commands.bench.bench import BenchResult
@@ -88,19 +88,11 @@ def success_rows(result: BenchResult) -> str:
             n = curve.queries
             for k, value in enumerate(values.tolist(), 1):
                 who = [result.benchmark.name, result.task.name, system, *case, n]
-                writer.writerow([*who, k, value, *wilson(round(value * n), n)])
+                share = independent_share(round(value * n), n)
+                writer.writerow([*who, k, value, share.low, share.high])
         for k, value in enumerate(curve.random.tolist(), 1):
             writer.writerow([result.benchmark.name, result.task.name, RANDOM, *case, "", k, value, "", ""])
     return out.getvalue()
-
-
-@cache
-def wilson(hits: int, n: int) -> tuple[float, float]:
-    """Wilson's interval at 95 % of the share ``hits`` of ``n``, from 0 to 1."""
-    from scipy.stats import binomtest
-
-    found = binomtest(hits, n).proportion_ci(0.95, method="wilson")
-    return float(found.low), float(found.high)
 
 
 def result_tables(result: BenchResult, measures: int | None = MOST_MEASURES, width: int | None = WIDTH) -> list[Table]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quati_pool.commands.train.reader import ReaderResult, TrainedStage
 from quati_pool.reporting.formats.tables import Cell, Column, Table
-from quati_pool.reporting.tables.bench import wilson
+from quati_pool.stats.shares import independent_share
 
 
 def tables(result: ReaderResult) -> list[Table]:
@@ -32,8 +32,8 @@ def interval(name: str, value: float | None, n: int) -> tuple[float, float] | No
     """The 95 % Wilson interval of an accuracy, in percent; None for other measures."""
     if name != "accuracy" or value is None or not n:
         return None
-    low, high = wilson(round(value / 100 * n), n)
-    return 100 * low, 100 * high
+    share = independent_share(round(value / 100 * n), n)
+    return 100 * share.low, 100 * share.high
 
 
 def stages(result: ReaderResult) -> Table:
