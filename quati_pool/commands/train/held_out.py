@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.agreement.estimates import Estimates
-from quati_pool.agreement.pairwise import pairwise
+from quati_pool.agreement.pairwise import PairAgreement, pairwise
 from quati_pool.agreement.ratings import Ratings
 from quati_pool.labels.qrels import qrels_of
 from quati_pool.models.judge_card import JudgeCard
@@ -63,7 +63,7 @@ def measured(
     return {**counts, **found, **({"undefined": undefined} if undefined else {})}
 
 
-def _of_grades(pair: Any, above: npt.NDArray[np.float64]) -> tuple[dict[str, Any], dict[str, str]]:
+def _of_grades(pair: PairAgreement | None, above: npt.NDArray[np.float64]) -> tuple[dict[str, Any], dict[str, str]]:
     """The measures of grades on the pairs that labelers graded, with their ``above``, and why some are undefined;
     ``pair`` is the judge's agreement with the labelers, None without such pairs."""
     kappas, names = ["kappa", "kappa_quadratic"], ["agreement", "difference"]
@@ -81,7 +81,7 @@ def _of_grades(pair: Any, above: npt.NDArray[np.float64]) -> tuple[dict[str, Any
 
 def _agreement(
     card: JudgeCard, grades: npt.NDArray[np.int64], held_out: Examples, rows: list[int], seed: int, draws: int
-) -> Any:
+) -> PairAgreement:
     scale = np.array(card.scale)
     means = held_out.above @ np.diff(scale) + scale[0]
     nearest = scale[np.abs(means[:, None] - scale).argmin(axis=1)]
