@@ -1,0 +1,1 @@
+"""The rounds of authoring as people do them, and what comes out of them."""

@@ -1,0 +1,60 @@
+"""What a page gets of a task, and what it sends back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from quati_pool.annotation.authoring.base import Doubt, Step
+
+
+class OwnItem(NamedTuple):
+    """An item that a person made in the task they hold; ``seq`` is the entry to undo. ``text`` is its first field."""
+
+    seq: int
+    text: str
+
+
+class WritingStep(NamedTuple):
+    """The step that a person does now: everything that their page may know of it.
+
+    ``item`` is a reference to the task that only this person's requests can use; no id of a text or of a question is on
+    a page. ``sha`` is the digest of ``shown``: a form sent for other content than is shown by then is refused.
+    ``own`` are the items made so far, in a round with ``several``; ``undoable`` is the seq of the person's last entry,
+    None if it cannot be undone.
+    """
+
+    item: str
+    round: str
+    number: int
+    steps: int
+    step: Step
+    shown: Mapping[str, Any]
+    sha: str
+    several: bool
+    refusals: tuple[str, ...]
+    own: tuple[OwnItem, ...]
+    undoable: int | None
+
+
+class SentStep(NamedTuple):
+    """A form as a page sends it, unchecked. ``confirmed`` are the reasons of doubts that the person confirmed; times
+    are in seconds."""
+
+    item: str
+    number: int
+    sha: str
+    nonce: str
+    content: Mapping[str, Any]
+    confirmed: frozenset[str] = frozenset()
+    active_seconds: float | None = None
+    elapsed_seconds: float | None = None
+
+
+class Outcome(NamedTuple):
+    """``seq`` of the stored entry, None if nothing was written because of ``doubts`` that were not confirmed; ``again``
+    if it had been stored already."""
+
+    seq: int | None
+    again: bool = False
+    doubts: tuple[Doubt, ...] = ()
