@@ -10,10 +10,11 @@ import streamlit as st
 from annotator_app import context, error_notices, html, theme, words
 from quati_pool.commands.annotate.access import set_preference
 from quati_pool.commands.annotate.session import AnnotationSession, Person
+from quati_pool.project.workspace import Workspace
 
 PAGES = {
-    "assessor": ("annotate", "labels", "guidelines", "questions"),
-    "lead": ("team", "review", "dashboard", "explorer"),
+    "assessor": ("annotate", "labels", "guidelines", "questions", "write"),
+    "lead": ("team", "rounds", "review", "dashboard", "explorer"),
 }
 """The pages by the role that sees them, named like their modules; a lead sees all."""
 
@@ -24,9 +25,10 @@ def main() -> None:
     theme.apply()
     with error_notices.guarded():
         person = context.enter()
+        first = first_page(context.session())
         chosen = st.navigation(
             [
-                st.Page(_page(name), title=context.say(f"app.{name}"), url_path=name, default=name == "annotate")
+                st.Page(_page(name), title=context.say(f"app.{name}"), url_path=name, default=name == first)
                 for name in pages_of(person, context.session())
             ],
             position="top",
@@ -42,7 +44,21 @@ def main() -> None:
 def pages_of(person: Person, session: AnnotationSession) -> list[str]:
     """The pages that a person sees, in the order of the menu. The commands behind them check the role again."""
     names = [*PAGES["assessor"], *(PAGES["lead"] if person.role == "lead" else ())]
-    return [name for name in names if name != "guidelines" or session.config.annotation.guidelines is not None]
+    writing = session.config.authoring is not None
+    # Where questions are written in rounds, they are not proposed freely.
+    there = {
+        "guidelines": session.config.annotation.guidelines is not None,
+        "questions": not writing,
+        "write": writing,
+        "rounds": writing,
+    }
+    return [name for name in names if there.get(name, True)]
+
+
+def first_page(session: AnnotationSession) -> str:
+    """The page that is shown first: where questions are written and there is no pool yet, that of writing."""
+    written = session.config.authoring is not None and not Workspace(session.config.folder).pool.exists()
+    return "write" if written else "annotate"
 
 
 def _page(name: str) -> Callable[[], None]:

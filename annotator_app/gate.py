@@ -26,7 +26,7 @@ from quati_pool.store.errors import StoreError
 _OPEN = {"/sign-in", "/sign-out", "/favicon.png", ICON, *SCRIPTS, "/_stcore/health", "/_stcore/host-config"}
 _STATIC = "/static/"
 # Their routes check the sign-in with each step, and say in the page's language that it has ended.
-_CHECKED = ("/grading/", "/own-labels/")
+_CHECKED = ("/grading/", "/own-labels/", "/authoring/")
 _FILES = ("/download/", "/explore/")
 # Streamlit endpoints that this app does not use: uploads, media, components, metrics, an API, and Streamlit's
 # own sign-in.

@@ -7,7 +7,6 @@ answer that is sent again, because its response was lost, is stored once.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 from collections.abc import Mapping
@@ -25,6 +24,7 @@ from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError
 from quati_pool.commands.annotate.grading import next_item, submission
 from quati_pool.commands.annotate.grading.item import Item
 from quati_pool.commands.annotate.grading.pace import pace as own_pace
+from quati_pool.commands.annotate.references import mask
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import ConflictError
 from quati_pool.text.sentences import sentences
@@ -80,8 +80,7 @@ class _Turn(steps.Turn):
         return f"p{2 * int(number or 0) + training ^ self._mask(item.content_sha):016x}"
 
     def _mask(self, sha: str) -> int:
-        named = f"{self.session.config.name}\t{self.person.name}\t{sha}"
-        return int.from_bytes(hashlib.sha256(named.encode("utf-8", "surrogatepass")).digest()[:8])
+        return mask(self.session.config.name, self.person.name, sha)
 
     def answers(self) -> Markup:
         """The leads' answers that this person has not read yet."""

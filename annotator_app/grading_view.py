@@ -59,7 +59,7 @@ class GradingView:
             '<div class="pair-place"></div>{bar}</div>{scale}{guide}</div>',
             bar=self._bar(highlight),
             scale=self.scale_aside(),
-            guide=guide.drawer(self._session, self._voice, self.scale),
+            guide=guide.drawer(self._session, self._voice, self._say("scale"), guide.meanings(self._voice, self.scale)),
         )
 
     def words(self) -> dict[str, str]:

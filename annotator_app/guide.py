@@ -1,4 +1,4 @@
-"""The guide next to every pair: what the grades mean, with examples, and the collection's guidelines."""
+"""The guide next to what people work on: what the page's grades or keys mean, and the collection's guidelines."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 
-def drawer(session: AnnotationSession, voice: Voice, scale: Sequence[GradeMeaning]) -> Markup:
-    """The guide as a dialog with a field to search it."""
+def drawer(session: AnnotationSession, voice: Voice, heading: str, contents: Markup) -> Markup:
+    """The guide as a dialog with a field to search it: a page's own contents, then the guidelines."""
     return html.fill(
         '<dialog class="guide" aria-label="{title}"><div class="guide-head" tabindex="-1"><h2>{title}</h2>{close}'
         '<label>{search} <input type="search" autocomplete="off" spellcheck="false"></label>'
         '<span class="quiet found" role="status" data-none="{none}"></span></div>'
         '<div class="guide-text" role="region" aria-label="{title}" tabindex="0">'
-        "<section><h2>{scale}</h2>{meanings}</section>{guidelines}</div></dialog>",
+        "<section><h2>{heading}</h2>{contents}</section>{guidelines}</div></dialog>",
         title=voice.say("annotate.guide"),
         search=voice.say("annotate.guide_search"),
         none=voice.say("annotate.guide_nothing"),
         close=html.button("guide", voice.say("annotate.guide_close"), "Esc"),
-        scale=voice.say("annotate.scale"),
-        meanings=meanings(voice, scale),
+        heading=heading,
+        contents=contents,
         guidelines=_guidelines(session, voice),
     )
 

@@ -71,7 +71,7 @@ def application(session: AnnotationSession) -> Any:
     from streamlit.web.bootstrap import load_config_options
     from streamlit.web.server.starlette import App
 
-    from annotator_app import downloads, explorer, grading_api, own_labels_api, sign_in, theme
+    from annotator_app import authoring_api, downloads, explorer, grading_api, own_labels_api, sign_in, theme
     from annotator_app.gate import Gate
 
     load_config_options({**_SETTINGS, **theme.SETTINGS})
@@ -80,6 +80,7 @@ def application(session: AnnotationSession) -> Any:
         routes=[
             *sign_in.routes(session),
             *grading_api.routes(session),
+            *authoring_api.routes(session),
             *own_labels_api.routes(session),
             *downloads.routes(session),
             *explorer.routes(session),

@@ -11,7 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-SCRIPTS = ("/app/component.js", "/app/keys.js", "/app/grading.js", "/app/own_labels.js", "/app/review.js")
+SCRIPTS = (
+    "/app/component.js",
+    "/app/keys.js",
+    "/app/grading.js",
+    "/app/authoring.js",
+    "/app/own_labels.js",
+    "/app/review.js",
+)
 """The addresses of our scripts, which the page loads in addition to Streamlit's."""
 
 ICON = "/app/icon.svg"

@@ -40,6 +40,7 @@ _BASES = {
     "fusions": "quati_pool.retrieval.fusion:Fusion",
     "judges": "quati_pool.judging.base:Judge",
     "pool_methods": "quati_pool.pooling.methods.base:PoolMethod",
+    "authoring": "quati_pool.annotation.authoring.base:Design",
 }
 
 
@@ -98,14 +99,11 @@ class NamedComponent:
 class Registry:
     """The components of one kind; built-in ones are given as a mapping from name to ``module:attribute``."""
 
-    def __init__(self, kind: str, builtin: Mapping[str, str]) -> None:
+    def __init__(self, kind: str, builtin: Mapping[str, str], noun: str | None = None) -> None:
         self.kind = kind
-        self._builtin = dict(builtin)
-
-    @property
-    def noun(self) -> str:
+        self.noun = noun or kind[:-1].replace("_", " ")
         """One component of the kind, in words."""
-        return self.kind[:-1].replace("_", " ")
+        self._builtin = dict(builtin)
 
     @cached_property
     def _plugins(self) -> dict[str, EntryPoint]:
@@ -174,7 +172,8 @@ class Registry:
             problem = f"has no class {class_name!r}" if class_name else f"names no class; write {place}:CLASS"
             raise ConfigError(f"{place} {problem}; {nearest(class_name, known)}")
         if not (isinstance(component, type) and issubclass(component, base)):
-            raise ConfigError(f"{name} is not a {self.noun}; derive it from {base.__module__}.{base.__name__}")
+            article = "an" if self.noun[0] in "aeiou" else "a"
+            raise ConfigError(f"{name} is not {article} {self.noun}; derive it from {base.__module__}.{base.__name__}")
         missing = ", ".join(sorted(getattr(component, "__abstractmethods__", ())))
         if missing:
             raise ConfigError(f"{name} lacks the method {missing}; define it")
@@ -258,6 +257,7 @@ POOL_METHODS = Registry(
         "judge-order": "quati_pool.pooling.methods.judge_order:JudgeOrder",
     },
 )
+AUTHORING = Registry("authoring", {"pira": "quati_pool.annotation.authoring.pira:Pira"}, noun="authoring design")
 BENCHMARKS = Registry(
     "benchmarks",
     {

@@ -1,4 +1,5 @@
-// What the scripts of pages that are no Streamlit widgets share: requests, time, and evidence in a passage.
+// What the scripts of pages that are no Streamlit widgets share: requests, keys, time, the guide, and evidence in a
+// passage.
 "use strict";
 const component = (() => {
   const RETRY = 2000; // milliseconds until a request without a response is sent again
@@ -33,21 +34,46 @@ const component = (() => {
     target instanceof HTMLElement &&
     (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 
-  // Scrolls by the keys that do so, while nothing has the focus, or what scrolls got it from a click. The browser would
-  // scroll the document, which is all in sight, or would count what lies over the passage as read. Whether the key was
-  // one of them.
-  function scroll(event) {
+  // A message in a box; ``kind`` is info, good or warning.
+  function notice(text, kind = "info") {
+    const line = document.createElement("p");
+    line.className = `notice ${kind}`;
+    line.textContent = text;
+    return line;
+  }
+
+  // The button of a key that is in sight, or folded away on a small screen: that one has its key all the same.
+  function button_of(root, event) {
+    if (event.repeat || event.key.length !== 1) return undefined;
+    const buttons = root.querySelectorAll(`button[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
+    return [...buttons].find((one) => !one.closest("[hidden]"));
+  }
+
+  // Calls ``begin`` with the element of this selector each time that a new one is on the page: it comes and goes with
+  // Streamlit's page.
+  const mounted = (selector, begin) =>
+    new MutationObserver(() => {
+      const mount = document.querySelector(selector);
+      if (mount && !mount.firstElementChild) begin(mount);
+    }).observe(document, { childList: true, subtree: true });
+
+  // Scrolls by the keys that do so, while nothing has the focus, or what scrolls got it from a click: the page, or
+  // ``inner`` in it. The browser would scroll the document, which is all in sight, or would count what lies over the
+  // passage as read. Whether the key was one of them.
+  function scroll(event, inner = null) {
     const main = document.querySelector("[data-testid=stMain]");
-    if (![document.body, main].includes(event.target)) return false;
+    if (![document.body, main, inner].includes(event.target)) return false;
     const steps = event.shiftKey ? SHIFTED : PLAIN;
     if (!Object.hasOwn(steps, event.key)) return false;
-    main.scrollBy(0, steps[event.key](main));
+    const moved = inner ?? main;
+    moved.scrollBy(0, steps[event.key](moved));
     event.preventDefault();
     return true;
   }
 
   // How many pixels a page is: what is seen between all that lies over the passage, less a line that stays in sight.
   function page(main) {
+    if (!main.matches("[data-testid=stMain]")) return Math.max(main.clientHeight - LINE, LINE);
     const query = main.querySelector(":is(.pair, .head) .query");
     const over = [".stAppHeader", ".bar, .st-key-bar"].map((part) => document.querySelector(part));
     if (query && getComputedStyle(query).position === "sticky") over.push(query);
@@ -81,6 +107,106 @@ const component = (() => {
       this.last = now;
     }
   }
+
+  const touch = matchMedia("(hover: none) and (pointer: coarse)");
+  const small = matchMedia("(max-width: 640px)");
+  const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+
+  // The guide of a page: a dialog in the page's frame, next to the passage, so that both are read together; on a phone
+  // there is no room for both.
+  class Guide {
+    constructor(desk) {
+      this.dialog = desk.querySelector("dialog.guide");
+      this.button = desk.querySelector(".bar [data-do=guide]");
+      this.opener = null; // what had the focus
+      this.left = null; // the field that a click on a button took the focus from
+      this.examples = new WeakSet(); // that the search opened
+      this.dialog.addEventListener("close", () => this.closed());
+      this.dialog.addEventListener("input", (event) => this.search(plain(event.target.value.trim())));
+      desk.addEventListener("focusin", (event) => this.unfocus(event));
+      this.expanded(false);
+      Guide.shown = this;
+    }
+
+    get is_open() {
+      return this.dialog.open;
+    }
+
+    expanded(open) {
+      this.button.setAttribute("aria-expanded", open);
+    }
+
+    // A button does not get the focus from the mouse: the space bar would press it again, on another pair.
+    unfocus(event) {
+      const clicked = event.target.matches("button:not(:focus-visible, .guide button)");
+      this.left = clicked && writing(event.relatedTarget) ? event.relatedTarget : null;
+      if (clicked) event.target.blur();
+    }
+
+    toggle() {
+      if (this.is_open) this.close();
+      else this.open();
+    }
+
+    open() {
+      const { dialog } = this;
+      if (!dialog.contains(document.activeElement)) this.opener = this.left ?? document.activeElement;
+      if (small.matches) dialog.showModal();
+      else dialog.show();
+      // On a touch screen, the field would bring up the keyboard.
+      dialog.querySelector(touch.matches ? "button" : "input").focus({ preventScroll: true });
+      this.expanded(true);
+    }
+
+    // The event that says that it was closed comes later, and the next key may come before.
+    close() {
+      if (!this.is_open) return;
+      this.dialog.close();
+      this.closed();
+    }
+
+    closed() {
+      if (this.is_open) return;
+      this.expanded(false);
+      // Until it draws again, Chromium leaves the focus in what it hid.
+      if (this.dialog.contains(document.activeElement)) document.activeElement.blur();
+      if (document.activeElement === document.body) this.opener.focus({ preventScroll: true });
+    }
+
+    // Whether a key was pressed in the guide: none of these is for the page behind it.
+    key(event) {
+      if (!this.is_open || !(this.dialog.contains(event.target) || this.dialog.matches(":modal"))) return false;
+      const again = event.key === "?" && !event.target.value; // among words to search for, it is one of their characters
+      if (again || (event.key === "?" && event.repeat)) event.preventDefault();
+      if (event.key === "Escape" || (again && !event.repeat)) this.close();
+      return true;
+    }
+
+    search(wanted) {
+      const { dialog, examples } = this;
+      const blocks = [...dialog.querySelectorAll(".guide-text :is(p, li, h1, h2, h3, h4, tr, pre, .shown)")];
+      const hits = blocks.filter((block) =>
+        block.classList.toggle("hit", wanted !== "" && plain(block.textContent).includes(wanted)),
+      );
+      for (const example of dialog.querySelectorAll(".example:has(details)")) {
+        const [details, hit] = [example.querySelector("details"), example.querySelector(".hit") !== null];
+        if (hit && !details.open) examples.add(details);
+        if (hit || examples.delete(details)) details.open = hit;
+      }
+      const [said, text] = [dialog.querySelector(".found"), dialog.querySelector(".guide-text")];
+      said.textContent = wanted === "" ? "" : hits.length ? String(hits.length) : said.dataset.none;
+      // Not scrollIntoView, which would scroll the passage too.
+      const top = (element) => element.getBoundingClientRect().top;
+      if (hits.length) text.scrollBy(0, top(hits[0]) - top(text) - text.clientHeight / 3);
+    }
+  }
+  Guide.shown = null;
+
+  small.addEventListener("change", () => {
+    if (!Guide.shown?.is_open) return;
+    Guide.shown.dialog.close();
+    Guide.shown.open();
+  });
 
   const points = (text) => [...text].length;
   const units = (text, count) => [...text].slice(0, count).join("").length;
@@ -234,5 +360,5 @@ const component = (() => {
     }
   }
 
-  return { send, persist, writing, scroll, ask_before_leaving, Clock, Evidence };
+  return { send, persist, writing, notice, button_of, mounted, scroll, ask_before_leaving, touch, Clock, Guide, Evidence };
 })();

@@ -4,11 +4,12 @@
 "use strict";
 (() => {
   const SOONEST = 300; // milliseconds in which nobody can have read anything: an earlier press was meant for the last pair
-  const { send: request, persist, writing, scroll, Clock, Evidence } = component;
+  const { send: request, persist, writing, notice, button_of, mounted, scroll, touch, Clock, Guide, Evidence } = component;
 
   let desk = null; // the frame on the page
   let words = {};
   let clock = null;
+  let guide = null;
   let shown = { stage: "begin", nonce: null, item: null, sha: null, since: 0 };
   let busy = false;
 
@@ -17,8 +18,6 @@
   const question = () => desk.querySelector("#question");
 
   const mark = () => clock?.mark();
-  const touch = matchMedia("(hover: none) and (pointer: coarse)");
-  const small = matchMedia("(max-width: 640px)");
 
   // Requests
 
@@ -37,12 +36,7 @@
 
   // What is shown
 
-  function say(text, kind = "info") {
-    const line = document.createElement("p");
-    line.className = `notice ${kind}`;
-    line.textContent = text;
-    place("said").replaceChildren(line);
-  }
+  const say = (text, kind) => place("said").replaceChildren(notice(text, kind));
 
   function waiting(chosen) {
     const box = document.createElement("div");
@@ -73,9 +67,7 @@
       for (const kind of ["pointerdown", "wheel", "input"]) desk.addEventListener(kind, mark, { passive: true });
       desk.addEventListener("click", pressed);
       desk.addEventListener("input", keep);
-      desk.addEventListener("focusin", unfocus);
-      guide().addEventListener("close", closed);
-      expanded(false);
+      guide = new Guide(desk);
       desk.idle = view.idle;
     }
     for (const [name, piece] of [["said", view.notice], ["where", view.where], ["feedback-place", view.feedback], ["answers", view.answers]])
@@ -237,15 +229,8 @@
       const reply = await send("read", { seen: Number(value) });
       if (reply) show(reply);
     },
-    guide: () => (guide().open ? close_guide() : open_guide()),
+    guide: () => guide.toggle(),
   };
-
-  // A button does not get the focus from the mouse: the space bar would press it again, on another pair.
-  function unfocus(event) {
-    const clicked = event.target.matches("button:not(:focus-visible, .guide button)");
-    left = clicked && writing(event.relatedTarget) ? event.relatedTarget : null;
-    if (clicked) event.target.blur();
-  }
 
   function pressed(event) {
     const button = event.target.closest("button[data-do]");
@@ -254,7 +239,7 @@
       return markable() && evidence.click(event);
     }
     if (event.detail) button.blur();
-    else left = null;
+    else guide.left = null;
     if (busy && button.dataset.do !== "guide") return;
     mark();
     acts[button.dataset.do](button.dataset.value, button.querySelector("span")?.textContent ?? "");
@@ -263,90 +248,21 @@
   document.addEventListener("keydown", (event) => {
     if (!desk?.isConnected || event.ctrlKey || event.metaKey || event.altKey) return;
     mark();
-    if (guide()?.open && (guide().contains(event.target) || guide().matches(":modal"))) {
-      // No key that is pressed in the guide grades.
-      const again = event.key === "?" && !event.target.value; // among words to search for, it is one of their characters
-      if (again || (event.key === "?" && event.repeat)) event.preventDefault();
-      if (event.key === "Escape" || (again && !event.repeat)) close_guide();
-      return;
-    }
+    if (guide?.key(event)) return; // no key that is pressed in the guide grades
     if (writing(event.target)) return;
     if (event.repeat && event.key === "Enter") return event.preventDefault();
     const focused = event.target.matches?.(":is(button, a, summary):focus-visible");
     const pressing = focused && [" ", "Enter"].includes(event.key);
     if (!pressing && markable() && evidence.key(event.key)) return event.preventDefault();
-    if (event.key === "Escape") return close_guide();
+    if (event.key === "Escape") return guide?.close();
     if (scroll(event)) return;
-    if (event.repeat || event.key.length !== 1) return;
-    const key = event.key.toLowerCase();
-    // Those that are folded away on a small screen have their keys all the same.
-    const button = [...desk.querySelectorAll(`button[data-key="${CSS.escape(key)}"]`)].find((one) => !one.closest("[hidden]"));
+    const button = button_of(desk, event);
     if (!button) return;
     event.preventDefault();
     button.click();
   });
 
-  // The guide
-
-  const guide = () => desk?.querySelector("dialog.guide");
-  const expanded = (open) => desk.querySelector(".bar [data-do=guide]").setAttribute("aria-expanded", open);
-  let opener = null; // what had the focus
-  let left = null; // the field that a click on a button took the focus from
-  const examples = new WeakSet(); // that the search opened
-
-  // Next to the passage, so that both are read together; on a phone there is no room for both.
-  function open_guide() {
-    if (!guide().contains(document.activeElement)) opener = left ?? document.activeElement;
-    if (small.matches) guide().showModal();
-    else guide().show();
-    // On a touch screen, the field would bring up the keyboard.
-    guide().querySelector(touch.matches ? "button" : "input").focus({ preventScroll: true });
-    expanded(true);
-  }
-
-  // The event that says that it was closed comes later, and the next key may come before.
-  function close_guide() {
-    if (!guide()?.open) return;
-    guide().close();
-    closed();
-  }
-
-  function closed() {
-    if (guide().open) return;
-    expanded(false);
-    // Until it draws again, Chromium leaves the focus in what it hid.
-    if (guide().contains(document.activeElement)) document.activeElement.blur();
-    if (document.activeElement === document.body) opener.focus({ preventScroll: true });
-  }
-
-  small.addEventListener("change", () => {
-    if (!guide()?.open) return;
-    guide().close();
-    open_guide();
-  });
-
-  const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
-
-  document.addEventListener("input", (event) => {
-    if (!event.target.closest?.("dialog.guide")) return;
-    const wanted = plain(event.target.value.trim());
-    const blocks = [...guide().querySelectorAll(".guide-text :is(p, li, h1, h2, h3, h4, tr, pre, .shown)")];
-    const hits = blocks.filter((block) =>
-      block.classList.toggle("hit", wanted !== "" && plain(block.textContent).includes(wanted)),
-    );
-    for (const example of guide().querySelectorAll(".example:has(details)")) {
-      const [details, hit] = [example.querySelector("details"), example.querySelector(".hit") !== null];
-      if (hit && !details.open) examples.add(details);
-      if (hit || examples.delete(details)) details.open = hit;
-    }
-    const [said, text] = [guide().querySelector(".found"), guide().querySelector(".guide-text")];
-    said.textContent = wanted === "" ? "" : hits.length ? String(hits.length) : said.dataset.none;
-    // Not scrollIntoView, which would scroll the passage too.
-    const top = (element) => element.getBoundingClientRect().top;
-    if (hits.length) text.scrollBy(0, top(hits[0]) - top(text) - text.clientHeight / 3);
-  });
-
-  // The place for all this comes and goes with Streamlit's page, perhaps while an answer is on its way.
+  // The place for all this may go while an answer is on its way.
 
   async function open() {
     while (busy) await new Promise((go) => setTimeout(go, 50));
@@ -354,9 +270,7 @@
     await ask("open", {});
   }
 
-  new MutationObserver(() => {
-    const mount = document.querySelector("#grading");
-    if (!mount || mount.firstElementChild) return;
+  mounted("#grading", (mount) => {
     desk = document.createElement("div");
     desk.className = "opening";
     desk.innerHTML = '<div class="said"></div><div class="pair-place"></div>';
@@ -364,5 +278,5 @@
     evidence = null;
     words = JSON.parse(mount.dataset.words);
     open();
-  }).observe(document, { childList: true, subtree: true });
+  });
 })();

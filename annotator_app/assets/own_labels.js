@@ -3,7 +3,7 @@
 // again, as the same change, until it did.
 "use strict";
 (() => {
-  const { persist, writing, scroll, ask_before_leaving, Clock, Evidence } = component;
+  const { persist, writing, notice, mounted, scroll, ask_before_leaving, Clock, Evidence } = component;
   const TYPING = 250; // milliseconds after the last key until a search is sent
 
   let root = null;
@@ -36,9 +36,7 @@
   };
 
   function say(where, text, kind = "warning") {
-    const line = document.createElement("p");
-    line.className = `notice ${kind}`;
-    line.textContent = text;
+    const line = notice(text, kind);
     where.replaceChildren(line);
     line.scrollIntoView({ block: "nearest" });
   }
@@ -524,10 +522,8 @@
 
   ask_before_leaving(() => pending > 0 || (root?.isConnected && cards().some(begun)));
 
-  // The place for all this comes and goes with Streamlit's page, perhaps while a change is on its way.
-  new MutationObserver(() => {
-    const mount = document.querySelector("#own-labels");
-    if (!mount || mount.firstElementChild) return;
+  // The place for all this may go while a change is on its way.
+  mounted("#own-labels", (mount) => {
     root = document.createElement("div");
     root.innerHTML = '<div class="said"></div>';
     mount.append(root);
@@ -538,5 +534,5 @@
       const { filter, start, query } = state;
       show(await reading("open", { filter, start, query }));
     });
-  }).observe(document, { childList: true, subtree: true });
+  });
 })();

@@ -7,7 +7,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import product
+from sys import intern
 from typing import Literal, NamedTuple
 
 from quati_pool.text.analysis import SNOWBALL, analyzer
@@ -22,6 +24,7 @@ SIMILAR_GRAMS = 0.7
 """The same for the character 3-grams of the stems; higher, because different words share many 3-grams."""
 
 _GRAM = 3
+_READ = 1 << 13  # about 5 kB each
 _SPACE = re.compile(r"\s+")
 
 
@@ -105,18 +108,21 @@ class _Read(NamedTuple):
     grams: frozenset[str]
 
 
+@cache
 def _reader(language: str | None) -> Callable[[str], _Read]:
     stemmed = language in SNOWBALL
     known = language if language and stemmed else "en"
     words = analyzer(known, stemming=False, stop_words=False)
     stems_of = analyzer(known, stemming=stemmed, stop_words=stemmed)
 
+    # The same questions are compared with every new one.
+    @lru_cache(maxsize=_READ)
     def read(text: str) -> _Read:
         # A text without words, such as "???", is compared verbatim.
         plain = tuple(words(text)) or _SPACE.sub("", text)
         stems = frozenset(stems_of(text))
         padded = [f" {_bare(stem)} " for stem in stems]
-        grams = {stem[at : at + _GRAM] for stem in padded for at in range(len(stem) - _GRAM + 1)}
+        grams = {intern(stem[at : at + _GRAM]) for stem in padded for at in range(len(stem) - _GRAM + 1)}
         return _Read(plain, stems, frozenset(grams))
 
     return read

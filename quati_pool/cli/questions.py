@@ -1,7 +1,8 @@
-"""``quati-pool questions``: what people wrote for the collection, and the accepted ones as a file of queries."""
+"""``quati-pool questions``: what people wrote for the collection, as a file of queries or as a data set."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +13,16 @@ from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatO
 from quati_pool.cli.progress import ConsoleListener
 
 questions = typer.Typer(
-    help="Questions that people write in the app: list them, export the accepted ones.",
+    help="Questions that people write in the app: list them, export or release them; reports of their rounds.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+
+
+class ReleaseForm(StrEnum):
+    pira = "pira"
+    jsonl = "jsonl"
+    hf = "hf"
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +36,19 @@ def list_questions(
     full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
-    """List all questions with their state, author and query_id, and count them by theme, scope and type."""
+    """List all questions with their state, author and query_id, and count them by theme, scope and type. Where they are
+    written in rounds (authoring: in pool.yaml), list the rounds with their open, held and done tasks."""
+    from quati_pool.project.config import load_config
+
+    if load_config(config, writing=True).authoring is not None:
+        from quati_pool.commands.annotate.authoring.report import rounds_report
+        from quati_pool.reporting.answers import authoring as answers
+        from quati_pool.reporting.json_data.authoring import as_data as rounds_data
+        from quati_pool.reporting.tables import authoring as rounds_tables
+
+        rounds = rounds_report(config, database)
+        show(rounds, answers.rounds, rounds_tables.progress, rounds_data, output_format, full)
+        return
     from quati_pool.reporting.answers.annotation import written_questions
     from quati_pool.reporting.json_data.annotate import as_data
     from quati_pool.reporting.tables.questions import report, tables
@@ -59,3 +78,86 @@ def export(
         made = export_questions(config, output, merge=merge, database=database, listener=listener)
     lost = f"; {made.narratives:,} narratives are left out: .jsonl holds them" if made.narratives else ""
     typer.echo(f"wrote {made.path}: {made.queries:,} queries, {made.added:,} of them new{lost}", err=True)
+
+
+@questions.command(epilog="Example: quati-pool questions derive --file paraphrases.jsonl")
+def derive(
+    config: ConfigOption = Path("pool.yaml"),
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--file",
+            metavar="FILE",
+            help="JSON lines of paraphrases and translations, by whatever program (repeatable): question_id or "
+            "source_id, field, text, drafted_by.",
+        ),
+    ] = None,
+    choices: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--choices",
+            metavar="LANGUAGE",
+            help="The language of the sets of multiple choice (repeatable); en by default.",
+        ),
+    ] = None,
+    release: Annotated[
+        Path | None,
+        typer.Option("--release", metavar="DIR", help="A release whose splits stay: sets are built split by split."),
+    ] = None,
+    database: DatabaseOption = None,
+    full: FullOption = False,
+    output_format: FormatOption = Format.table,
+) -> None:
+    """Add what programs derive from finished questions, for people to accept or refuse in the app: sets of multiple
+    choice, built as bench pira mcqa builds them, and the paraphrases and translations of files."""
+    from quati_pool.commands.annotate.authoring.derive import derive as derive_texts
+    from quati_pool.reporting.answers import authoring as answers
+    from quati_pool.reporting.json_data.authoring import as_data
+    from quati_pool.reporting.tables import authoring as tables
+
+    found = derive_texts(config, file or (), languages=choices or (), release=release, database=database)
+    show(found, answers.derived, tables.derived, as_data, output_format, full)
+
+
+@questions.command(epilog="Example: quati-pool questions report --full")
+def report(
+    config: ConfigOption = Path("pool.yaml"),
+    database: DatabaseOption = None,
+    full: FullOption = False,
+    output_format: FormatOption = Format.table,
+) -> None:
+    """Report on the rounds in which questions are written: evaluations and agreement on them, token F1 and exact match
+    of people's answers, time and counts by person."""
+    from quati_pool.commands.annotate.authoring.report import report as authoring_report
+    from quati_pool.reporting.answers import authoring as answers
+    from quati_pool.reporting.json_data.authoring import as_data
+    from quati_pool.reporting.tables import authoring as tables
+
+    found = authoring_report(config, database)
+    show(found, answers.report, tables.tables, as_data, output_format, full)
+
+
+@questions.command(epilog="Example: quati-pool questions release --as pira -o pira-data")
+def release(
+    form: Annotated[ReleaseForm, typer.Option("--as", help="Pirá's own columns, JSON lines, or for Hugging Face.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder; its splits stay.")],
+    config: ConfigOption = Path("pool.yaml"),
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Release what is there, though rounds are not over.")
+    ] = False,
+    database: DatabaseOption = None,
+    full: FullOption = False,
+    output_format: FormatOption = Format.table,
+) -> None:
+    """Write the data set that people wrote in rounds, split as authoring: says, with a data card. People are in it by
+    number, never by name."""
+    from quati_pool.commands.annotate.authoring.release import release as release_questions
+    from quati_pool.reporting.answers import authoring as answers
+    from quati_pool.reporting.json_data.authoring import as_data
+    from quati_pool.reporting.tables import authoring as tables
+
+    with ConsoleListener() as listener:
+        found = release_questions(
+            config, form.value, output, allow_missing=allow_missing, database=database, listener=listener
+        )
+    show(found, answers.released, tables.released, as_data, output_format, full)

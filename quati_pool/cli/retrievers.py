@@ -22,7 +22,7 @@ def retrievers(
     full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
-    """List the retrievers, rerankers, fusions, pool methods and judges, with their parameters."""
+    """List the retrievers, rerankers, fusions, pool methods, judges and authoring designs, with their parameters."""
     from quati_pool.commands.components import components, named
     from quati_pool.reporting.answers.components import listing, one_component
     from quati_pool.reporting.json_data.serializer import serialize

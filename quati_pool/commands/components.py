@@ -11,6 +11,7 @@ from pydantic_core import PydanticUndefined
 
 from quati_pool.errors import ConfigError, MissingExtraError
 from quati_pool.registry import (
+    AUTHORING,
     FUSIONS,
     JUDGES,
     POOL_METHODS,
@@ -57,13 +58,15 @@ _EXAMPLES = {
     "reranker": "systems:\n  bm25-{name}:\n    first: bm25\n    rerank: {{with: {name}{parameters}, depth: 100}}",
     "fusion": "systems:\n  all-{name}:\n    {{fuse: [bm25, lsa], method: {name}{parameters}}}",
     "pool method": "pool:\n  {{method: {name}{parameters}}}",
+    "authoring design": "authoring:\n  {{design: {name}{parameters}}}",
     "judge": "judges:\n  my-{name}:\n    {{judge: {name}{parameters}}}",
 }
 
 
 def components() -> list[ComponentListing]:
-    """Every retriever, reranker, fusion, pool method and judge; a broken plug-in is listed with its error."""
-    return _listings(RETRIEVERS, RERANKERS, FUSIONS, POOL_METHODS, JUDGES)
+    """Every retriever, reranker, fusion, pool method, judge and authoring design; a broken plug-in is listed with its
+    error."""
+    return _listings(RETRIEVERS, RERANKERS, FUSIONS, POOL_METHODS, JUDGES, AUTHORING)
 
 
 def named(found: Sequence[ComponentListing], name: str) -> list[ComponentListing]:

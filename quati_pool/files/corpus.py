@@ -71,7 +71,8 @@ def read_file(
         return _trec(path, problems)
     fields = [Field("doc_id", doc_id), *(Field("text", column) for column in columns)]
     if found == "parquet":
-        return _parquet(path, fields, problems)
+        parquet = read_parquet(path, fields, problems)
+        return ((row, identity, texts[0] if len(texts) == 1 else _joined(texts)) for row, (identity, *texts) in parquet)
     headerless = (doc_id, columns) == ("doc_id", ["text"])
     rows = read_table(path, found, fields, headerless, problems)
     if len(columns) == 1:
@@ -131,7 +132,11 @@ def _trec(path: Path, problems: Problems) -> Iterator[Passage]:
             yield line, identity, text
 
 
-def _parquet(path: Path, fields: Sequence[Field], problems: Problems) -> Iterator[Passage]:
+def read_parquet(
+    path: Path, fields: Sequence[Field], problems: Problems = STRICT
+) -> Iterator[tuple[int, Sequence[str]]]:
+    """The number of each row of a Parquet file, from 1, and its values in the order of ``fields``, as of
+    ``read_table``. The columns are in the file; one that is not ``required`` may hold nulls."""
     try:
         with pq.ParquetFile(path) as file:
             _check_columns(path, file.schema_arrow, fields)
@@ -163,13 +168,16 @@ def _check_columns(path: Path, schema: pa.Schema, fields: Sequence[Field]) -> No
 
 def _parquet_rows(
     path: Path, first: int, columns: Sequence[pa.Array], fields: Sequence[Field], problems: Problems
-) -> Iterator[Passage]:
+) -> Iterator[tuple[int, Sequence[str]]]:
     check = checker(fields)
-    rows = zip(*(column.to_pylist() for column in columns), strict=True)
-    for row, values in enumerate(rows, first):
+    values_of = (
+        column.to_pylist() if field.required else column.fill_null("").to_pylist()
+        for field, column in zip(fields, columns, strict=True)
+    )
+    for row, values in enumerate(zip(*values_of, strict=True), first):
         try:
-            identity, *texts = check(values)
+            strings = check(values)
         except RowError as fault:
             problems.report(path, row, f"row {row}: {fault}")
         else:
-            yield row, identity, texts[0] if len(texts) == 1 else _joined(texts)
+            yield row, strings

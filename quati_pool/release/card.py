@@ -17,6 +17,7 @@ import yaml
 
 from quati_pool.data_sets.base import About
 from quati_pool.records import State
+from quati_pool.release.about import ReleaseConfig
 from quati_pool.release.output import Output
 from quati_pool.release.pool_records import pool_reasons
 from quati_pool.release.state import Labelled, Release, ReleasedAudit, ReleasedEstimates
@@ -64,20 +65,32 @@ class Part:
 
 
 def header(release: Release, rows: int, configs: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The front matter of a test collection; ``rows`` is its size, the number of passages."""
+    tags = ["information-retrieval", "test-collection", "qrels", "quati-pool"]
+    return front_matter(release.about, release.name, rows, configs, ["text-retrieval"], tags)
+
+
+def front_matter(
+    about: ReleaseConfig,
+    name: str,
+    rows: int,
+    configs: Sequence[Mapping[str, Any]],
+    tasks: Sequence[str],
+    tags: Sequence[str],
+) -> str:
     """The YAML front matter between ``---`` lines that the Hugging Face Hub reads.
 
-    ``configs`` are the configurations for ``datasets``, as ``configuration`` describes them; ``rows`` is the size of
-    the collection, the number of passages.
+    ``name`` is the title where ``about`` has none; ``configs`` are the configurations for ``datasets``, as
+    ``configuration`` describes them; ``rows`` is the size of the data set; ``tasks`` are task categories of the Hub.
     """
-    about = release.about
-    fields: dict[str, Any] = {"pretty_name": one_line(about.title or release.name)}
+    fields: dict[str, Any] = {"pretty_name": one_line(about.title or name)}
     languages = [language for language in about.languages if _LANGUAGE.match(language)]
     if languages:
         fields["language"] = languages
     if about.license is not None:
         fields |= _license(about.license)
-    fields["task_categories"] = ["text-retrieval"]
-    fields["tags"] = ["information-retrieval", "test-collection", "qrels", "quati-pool"]
+    fields["task_categories"] = list(tasks)
+    fields["tags"] = list(tags)
     fields["size_categories"] = [_size(rows)]
     if configs:
         fields["configs"] = list(configs)
@@ -112,15 +125,8 @@ def _size(rows: int) -> str:
 def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> str:
     """The body of the card in GitHub-flavored Markdown; ``notes`` are sentences on what this format leaves out."""
     about = release.about
-    sections = [f"# {_line(about.title or release.name)}"]
-    if about.description and about.description.strip():
-        sections.append(possible(about.description.strip()))
-    facts = [f"- License: {_line(about.license) if about.license else 'not stated'}"]
-    if about.languages:
-        facts.append(f"- Language: {_line(', '.join(about.languages))}")
-    if about.url:
-        facts.append(f"- Home: {_line(about.url)}")
-    sections += ["\n".join(facts), "## Contents", _contents(parts), *map(_line, notes), _chosen_by_grades(release)]
+    sections = introduction(about, release.name)
+    sections += ["## Contents", _contents(parts), *map(line, notes), _chosen_by_grades(release)]
     if release.labelers:
         sections += ["## Grades", _main(release), _grades(release), _outside(release), _left_out(release)]
         sections += [] if release.estimates is None else _estimates(release.estimates)
@@ -128,24 +134,43 @@ def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> 
         sections += ["## How the pairs were graded", *(_labeler(labelled) for labelled in release.labelers)]
     if release.sources:
         sections += ["## Built from", *(section for source in release.sources for section in _source(source))]
-    if about.citation and about.citation.strip():
-        sections += ["## Citation", _fenced(about.citation.strip(), "bibtex" if _is_bibtex(about.citation) else "")]
+    sections += citation(about)
     if release.provenance:
         sections += [
             "## Provenance",
-            "\n".join(f"- {_line(name)}: {_line(value)}" for name, value in _flattened(release.provenance)),
+            "\n".join(f"- {line(name)}: {line(value)}" for name, value in _flattened(release.provenance)),
         ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
+def introduction(about: ReleaseConfig, name: str) -> list[str]:
+    """The first sections of a card: title, description, license."""
+    sections = [f"# {line(about.title or name)}"]
+    if about.description and about.description.strip():
+        sections.append(possible(about.description.strip()))
+    facts = [f"- License: {line(about.license) if about.license else 'not stated'}"]
+    if about.languages:
+        facts.append(f"- Language: {line(', '.join(about.languages))}")
+    if about.url:
+        facts.append(f"- Home: {line(about.url)}")
+    return [*sections, "\n".join(facts)]
+
+
+def citation(about: ReleaseConfig) -> list[str]:
+    """The sections of a card on how to cite the data set; empty if that is not known."""
+    if not about.citation or not about.citation.strip():
+        return []
+    return ["## Citation", _fenced(about.citation.strip(), "bibtex" if _is_bibtex(about.citation) else "")]
+
+
 def _source(source: About) -> list[str]:
     """A data set that the collection was built from, with its own licence and citation."""
-    facts = [f"- License: {_line(source.license) if source.license else 'not stated by the data set'}"]
-    facts += [f"- Home: {_line(source.url)}"] if source.url else []
-    told = [_line(source.description)] if source.description else []
-    citation = (source.citation or "").strip()
-    title = f"### {_line(source.title or source.name)} ({_line(source.name)})"
-    return [title, *told, "\n".join(facts), *([_fenced(citation, "bibtex")] if citation else [])]
+    facts = [f"- License: {line(source.license) if source.license else 'not stated by the data set'}"]
+    facts += [f"- Home: {line(source.url)}"] if source.url else []
+    told = [line(source.description)] if source.description else []
+    cited = (source.citation or "").strip()
+    title = f"### {line(source.title or source.name)} ({line(source.name)})"
+    return [title, *told, "\n".join(facts), *([_fenced(cited, "bibtex")] if cited else [])]
 
 
 def _contents(parts: Sequence[Part]) -> str:
@@ -160,7 +185,7 @@ def _contents(parts: Sequence[Part]) -> str:
         [one_line(part.name), *([part.split or ""] if splits else []), part.rows, one_line(part.labeler or "")]
         for part in parts
     ]
-    return _table(columns, rows)
+    return table(columns, rows)
 
 
 def _chosen_by_grades(release: Release) -> str:
@@ -169,7 +194,7 @@ def _chosen_by_grades(release: Release) -> str:
     methods = {name: count for name, count in reasons.items() if name not in ("depth", "extra", "random", "kept")}
     if not methods:
         return ""
-    chosen = ", ".join(f"{_line(name)}: {count:,}" for name, count in sorted(methods.items()))
+    chosen = ", ".join(f"{line(name)}: {count:,}" for name, count in sorted(methods.items()))
     drawn = reasons["random"]
     at_random = (
         f" {counted(drawn, 'pair was', 'pairs were')} drawn at random, with known probabilities." if drawn else ""
@@ -184,7 +209,7 @@ def _chosen_by_grades(release: Release) -> str:
 def _main(release: Release) -> str:
     """A sentence that names the main labeler, if there are several; otherwise empty."""
     several = len(release.labelers) > 1
-    return f"The main labeler is {_line(release.labelers[0].labeler)}." if several else ""
+    return f"The main labeler is {line(release.labelers[0].labeler)}." if several else ""
 
 
 def _grades(release: Release) -> str:
@@ -197,13 +222,13 @@ def _grades(release: Release) -> str:
         counts = Counter(labelled.qrels.relevance.tolist())
         grades = [counts[grade] for grade in scale]
         rows.append([one_line(labelled.labeler), _kind(labelled), len(labelled.qrels), *grades])
-    return _table(columns, rows)
+    return table(columns, rows)
 
 
 def _outside(release: Release) -> str:
     """A list of the labelers that graded pairs outside the pool, with the number of these grades."""
     return "\n".join(
-        f"- Of the {len(labelled.qrels):,} grades by {_line(labelled.labeler)}, {labelled.outside:,} are of pairs "
+        f"- Of the {len(labelled.qrels):,} grades by {line(labelled.labeler)}, {labelled.outside:,} are of pairs "
         "outside the pool."
         for labelled in release.labelers
         if labelled.outside
@@ -224,9 +249,9 @@ def _estimates(found: ReleasedEstimates) -> list[str]:
     ]
     columns = ["System", one_line(found.measure), "95 % interval", "People only", "Judge alone"]
     note = "People only: without the judge's grades. Judge alone: under the grades of "
-    note += f"{_line(found.judge)}, which is no estimate of people's."
-    doubt = [] if found.without_majority is None else [f"{_line(found.without_majority)}."]
-    return ["## Estimates", _line(found.statement), *doubt, _table(columns, rows), note]
+    note += f"{line(found.judge)}, which is no estimate of people's."
+    doubt = [] if found.without_majority is None else [f"{line(found.without_majority)}."]
+    return ["## Estimates", line(found.statement), *doubt, table(columns, rows), note]
 
 
 def _audits(found: Sequence[ReleasedAudit]) -> list[str]:
@@ -238,7 +263,7 @@ def _audits(found: Sequence[ReleasedAudit]) -> list[str]:
         "probe if the interval lies above the bound, for all pairs or for one way of changing them, and passes if it "
         "lies at or below the bound and no way of changing pairs speaks against that."
     )
-    return ["## Audits of judges", note, "\n".join(f"- {_line(one.verdicts)}" for one in found)]
+    return ["## Audits of judges", note, "\n".join(f"- {line(one.verdicts)}" for one in found)]
 
 
 def _kind(labelled: Labelled) -> str:
@@ -255,27 +280,27 @@ def _left_out(release: Release) -> str:
         for labelled in release.labelers
     ]
     lead = "Pairs of the pool that have no grade, by the state they are in; they are unjudged, not irrelevant:"
-    table = _table(["Labeler", *(one_line(state) for state in states)], rows)
-    return "\n\n".join([lead, table, *(note for state, note in _STATE_NOTES.items() if state in found)])
+    counts = table(["Labeler", *(one_line(state) for state in states)], rows)
+    return "\n\n".join([lead, counts, *(note for state, note in _STATE_NOTES.items() if state in found)])
 
 
 def _labeler(labelled: Labelled) -> str:
-    sections = [f"### {_line(labelled.labeler)}", f"Kind: {_kind(labelled)}."]
+    sections = [f"### {line(labelled.labeler)}", f"Kind: {_kind(labelled)}."]
     if labelled.version is not None:
         sections.append(
-            f"Version: `{_line(labelled.version)}`."
+            f"Version: `{line(labelled.version)}`."
             if labelled.version.isalnum()
-            else f"Version: {_line(labelled.version)}."
+            else f"Version: {line(labelled.version)}."
         )
     if labelled.definition is not None:
         settings = list(_flattened(labelled.definition))
         short = [(name, value) for name, value in settings if _is_short(value)]
         if short:
             rows: list[list[Cell]] = [[one_line(name), one_line(value)] for name, value in short]
-            sections.append(_table(["Setting", "Value"], rows))
+            sections.append(table(["Setting", "Value"], rows))
         for name, value in settings:
             if not _is_short(value):
-                sections += [f"{_line(name)}:", _fenced(value, "text")]
+                sections += [f"{line(name)}:", _fenced(value, "text")]
     return "\n\n".join(sections)
 
 
@@ -297,13 +322,15 @@ def _is_short(value: str) -> bool:
     return len(value) <= _SHORT and not re.search(r"[\r\n]", value)
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """A pipe table; columns with numbers are right-aligned."""
     right = [any(isinstance(row[column], int) for row in rows) for column in range(len(headings))]
     shown = ([cell if isinstance(cell, str) else f"{cell:,}" for cell in row] for row in rows)
     return pipe_table(headings, shown, right)
 
 
-def _line(text: str) -> str:
+def line(text: str) -> str:
+    """A text as one escaped line of Markdown."""
     return escape_markdown(one_line(text))
 
 

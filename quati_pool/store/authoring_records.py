@@ -135,6 +135,15 @@ class Added(NamedTuple):
     changed: int
 
 
+class Changes(NamedTuple):
+    """The items that are new or that something was entered on, and those made from them; ``seq`` and ``newest`` are
+    the last entry and the last item by then."""
+
+    seq: int
+    newest: int
+    items: Sequence[Item]
+
+
 class RoundProgress(NamedTuple):
     """Counts of a round's tasks: without a holder, held, done."""
 

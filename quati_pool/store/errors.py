@@ -12,9 +12,10 @@ class StoreError(QuatiPoolError):
 class ConflictError(StoreError):
     """The state that the caller saw has changed since, and nothing was written.
 
-    ``reason`` is ``done`` (already graded), ``taken`` (no longer this person's), ``withdrawn`` (by a lead),
-    ``gone`` (does not exist), or ``changed`` (something newer was written in between). ``count`` is how many pairs
-    this concerns.
+    ``reason`` is ``done`` (already graded or written), ``taken`` (no longer this person's), ``withdrawn`` (by a lead,
+    or no longer wanted), ``gone`` (does not exist), ``changed`` (something newer was written in between), ``used``
+    (somebody has worked on what came of it), or ``revealed`` (what was hidden has been shown since). ``count`` is how
+    many pairs this concerns.
     """
 
     def __init__(self, reason: str, message: str, count: int = 1) -> None:

@@ -17,6 +17,9 @@
 - ``reveals``: the leads whom names and grades of judges and systems were revealed to, by pair
 - ``question_events``: what people wrote and decided about questions; appended, never changed
 - ``remarks``: what people asked leads about pairs, and the answers; appended, never changed
+- ``authoring_items``: what people write from, write and assess; only their state changes
+- ``authoring_tasks``: one person's work on an item in one round, and who holds it
+- ``authoring_entries``: what people did in these tasks; appended, never changed
 
 The revisions under ``migrations/`` produce these tables; a test checks that. Ids compare by their bytes:
 that is SQLite's default, and COLLATE "C" on PostgreSQL. Times that decide something (how long
@@ -47,6 +50,7 @@ from sqlalchemy import (
 )
 
 from quati_pool.records import State
+from quati_pool.store.authoring_records import EntryAction, ItemState, TaskState
 from quati_pool.store.columns import AnyText, Utc
 from quati_pool.store.records import (
     BatchStatus,
@@ -60,7 +64,7 @@ from quati_pool.store.records import (
     SlotState,
 )
 
-HEAD = "0008"
+HEAD = "0009"
 """The newest revision; a database at this revision is opened without loading Alembic."""
 
 REVISION_TABLE = "quati_pool_revision"
@@ -370,6 +374,7 @@ question_events = Table(
     Column("comment", AnyText),
     Column("nonce", _ID),
     Column("created_at", Utc, nullable=False),
+    Column("drafted_by", _ID),
     _one_of("action", QuestionAction),
     UniqueConstraint("nonce", name="one_event_a_nonce"),
     Index("events_by_question", "collection", "question_id"),
@@ -393,5 +398,79 @@ remarks = Table(
     UniqueConstraint("nonce", name="one_remark_a_nonce"),
     Index("remarks_by_thread", "collection", "thread"),
     Index("remarks_by_pair", "collection", "query_id", "doc_id"),
+    sqlite_autoincrement=True,
+)
+
+authoring_items = Table(
+    "authoring_items",
+    metadata,
+    Column("item_id", _SEQ, primary_key=True),
+    Column("collection", _ID, nullable=False),
+    Column("design", _ID, nullable=False),
+    Column("kind", _ID, nullable=False),
+    Column("source_id", _ID, nullable=False),
+    Column("parent_id", _SEQ, ForeignKey("authoring_items.item_id", name="parent_of_an_item")),
+    Column("content", JSON, nullable=False),
+    Column("place", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("reason", AnyText),
+    # No foreign key: entries refer to items already.
+    Column("made_by", _SEQ),
+    Column("drafted_by", _ID, ForeignKey("versions.version", name="drafter_of_an_item")),
+    Column("created_at", Utc, nullable=False),
+    _one_of("state", ItemState),
+    UniqueConstraint("collection", "design", "kind", "source_id", name="one_item_a_source"),
+    UniqueConstraint("made_by", name="one_item_an_entry"),
+    Index("items_by_parent", "parent_id"),
+    sqlite_autoincrement=True,
+)
+
+authoring_tasks = Table(
+    "authoring_tasks",
+    metadata,
+    Column("task_id", _SEQ, primary_key=True),
+    Column("collection", _ID, nullable=False),
+    Column("item_id", _SEQ, ForeignKey("authoring_items.item_id", name="task_of_an_item"), nullable=False),
+    Column("round", _ID, nullable=False),
+    Column("replicate", Integer, nullable=False),
+    Column("place", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("holder", _ID),
+    Column("leased_until", Double),
+    Column("step", Integer, nullable=False),
+    Column("skips", Integer, nullable=False),
+    _one_of("state", TaskState),
+    UniqueConstraint("item_id", "round", "replicate", name="one_task"),
+    # Nobody does an item twice in one round.
+    UniqueConstraint("item_id", "round", "holder", name="one_task_a_person"),
+    Index("tasks_in_line", "collection", "round", "state", "skips", "place", "task_id"),
+    Index("tasks_by_holder", "collection", "holder", "state"),
+    sqlite_autoincrement=True,
+)
+
+authoring_entries = Table(
+    "authoring_entries",
+    metadata,
+    Column("seq", _SEQ, primary_key=True),
+    Column("collection", _ID, nullable=False),
+    Column("item_id", _SEQ, ForeignKey("authoring_items.item_id", name="entry_of_an_item"), nullable=False),
+    Column("task_id", _SEQ, ForeignKey("authoring_tasks.task_id", name="entry_of_a_task")),
+    Column("round", _ID, nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("by", _ID, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("content", JSON, nullable=False),
+    Column("reason", AnyText),
+    Column("undoes", _SEQ, ForeignKey("authoring_entries.seq", name="undone_entry")),
+    Column("active_seconds", Double),
+    Column("elapsed_seconds", Double),
+    Column("nonce", _ID),
+    Column("created_at", Utc, nullable=False),
+    _one_of("action", EntryAction),
+    UniqueConstraint("nonce", name="one_entry_a_nonce"),
+    # An entry is taken back once.
+    UniqueConstraint("undoes", name="undone_once"),
+    Index("entries_by_item", "item_id", "seq"),
+    Index("entries_by_person", "collection", "by", "seq"),
     sqlite_autoincrement=True,
 )

@@ -95,7 +95,7 @@ def analyzer(language: str, stemming: bool, stop_words: bool) -> Callable[[str],
     """
     import Stemmer
 
-    stopped = _stop_words(language) if stop_words else frozenset()
+    stopped = stop_words_of(language) if stop_words else frozenset()
     stem = lru_cache(maxsize=1 << 20)(Stemmer.Stemmer(SNOWBALL[language]).stemWord) if stemming else None
 
     def terms(text: str) -> list[str]:
@@ -117,7 +117,8 @@ def analysis_versions() -> dict[str, str]:
     return {"PyStemmer": version("PyStemmer"), "bm25s": version("bm25s"), "terms": "1"}
 
 
-def _stop_words(language: str) -> frozenset[str]:
+def stop_words_of(language: str) -> frozenset[str]:
+    """The stop words that are left out of a language; empty for one that has no list."""
     if language not in _STOP_WORDS:
         return frozenset()
     from bm25s import stopwords

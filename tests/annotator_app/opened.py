@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 import annotator_app
-from annotator_app import context, grading_api, own_labels_api
+from annotator_app import authoring_api, context, grading_api, own_labels_api
 from quati_pool.commands.annotate.annotation_pair import label_sha
 from quati_pool.commands.annotate.session import AnnotationSession
 from tests.patience import PATIENCE
@@ -148,7 +148,8 @@ class GradingPage:
 def client(session: AnnotationSession, token: str | None, language: str = "en") -> TestClient:
     """A browser over the APIs of the pages' scripts alone; ``token`` is that of its cookie."""
     cookies = {} if token is None else {context.COOKIE: token}
-    app = Starlette(routes=[*grading_api.routes(session), *own_labels_api.routes(session)])
+    apis = (grading_api, authoring_api, own_labels_api)
+    app = Starlette(routes=[route for api in apis for route in api.routes(session)])
     return TestClient(app, cookies=cookies, headers={"Accept-Language": language})
 
 

@@ -56,6 +56,21 @@ def refusals() -> set[str]:
     }
 
 
+def reasons_of_forms() -> dict[str, set[str]]:
+    """The reasons for which a form is refused, doubted, or something in it pointed out, by what is raised or made."""
+    found: dict[str, set[str]] = {"WritingError": set(), "Doubt": set(), "Flag": set()}
+    root = Path(quati_pool.__file__).parent
+    for folder in (root / "annotation" / "authoring", root / "commands" / "annotate" / "authoring"):
+        for path in sorted(folder.glob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                made = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+                if isinstance(node, ast.Call) and made in found and len(node.args) > 1:
+                    reason = node.args[made == "WritingError"]
+                    if isinstance(reason, ast.Constant) and isinstance(reason.value, str):
+                        found[made].add(reason.value)
+    return found
+
+
 def sentences() -> dict[str, set[str]]:
     """The keywords of everything that commands say in such a way that a page can say it too, with the names of the
     values that each fills in."""
@@ -127,6 +142,16 @@ def test_every_key_that_the_code_asks_for_is_there() -> None:
 def test_every_reason_for_refusing_an_answer_has_words() -> None:
     assert {"evidence_needed", "remark_empty"} <= refusals()
     assert not {reason for reason in refusals() if not exists(f"annotate.{reason}")}
+
+
+def test_every_reason_about_a_form_has_words() -> None:
+    found = reasons_of_forms()
+    assert {"empty", "same_words", "no_comment"} <= found["WritingError"]
+    assert {"decontextualised"} <= found["Doubt"]
+    assert {"swapped", "same_text"} <= found["Flag"]
+    sections = {"WritingError": "refused", "Doubt": "doubt", "Flag": "flag"}
+    wanted = {f"authoring.{sections[made]}.{reason}" for made, reasons in found.items() for reason in reasons}
+    assert not {key for key in wanted if not exists(key)}
 
 
 @pytest.mark.parametrize("language", list(words.LANGUAGES))

@@ -11,13 +11,18 @@ from annotator_app import words
 from quati_pool.commands.annotate.grading.answer import REASONS
 from quati_pool.store.errors import ConflictError
 
+ONLY_OF_WRITING = {"used", "revealed"}
+"""Why an undo is refused in the rounds of writing; a grade is taken back whatever came of it."""
+
 
 def test_every_reason_and_every_conflict_has_words() -> None:
     reasons = {f"annotate.reason.{reason}" for reason in REASONS}
     quoted = set(re.findall(r"``(\w+)``", ConflictError.__doc__ or ""))
-    conflicts = {f"annotate.conflict_{reason}" for reason in quoted - {*inspect.signature(ConflictError).parameters}}
-    assert {f"annotate.conflict_{reason}" for reason in ("done", "taken", "withdrawn", "gone", "changed")} <= conflicts
-    assert reasons | conflicts <= set(words.messages("en"))
+    conflicts = quoted - {*inspect.signature(ConflictError).parameters}
+    assert {"done", "taken", "withdrawn", "gone", "changed", *ONLY_OF_WRITING} <= conflicts
+    graded = {f"annotate.conflict_{reason}" for reason in conflicts - ONLY_OF_WRITING}
+    written = {f"authoring.conflict.{reason}" for reason in conflicts}
+    assert reasons | graded | written <= set(words.messages("en"))
 
 
 def test_a_count_chooses_its_form_and_is_written_as_the_language_does() -> None:

@@ -106,7 +106,7 @@ def served(config: Path, database: str | None = None, *options: str) -> Iterator
 def code_for(config: Path, name: str, role: Role = "assessor", database: str | None = None) -> str:
     """Makes a person, and gives the code that they type."""
     made = new_code()
-    read = load_config(config)
+    read = load_config(config, writing=True)
     with Store.open(database or read.labels.url, read.folder) as store:
         People(store, read.name).add(name, role, made.handle, hash_code(made.text))
     return made.text

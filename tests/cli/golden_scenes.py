@@ -19,6 +19,7 @@ import yaml
 from quati_pool.commands.annotate.session import AnnotationSession
 from tests.commands import small_collection
 from tests.commands.annotate import people_at_work, writers
+from tests.commands.annotate.authoring import five_questions
 from tests.commands.judged import ID_PATTERN, many, pair, workspace
 from tests.former.kept_workspace import unpack
 from tests.llm.server import ServerProcess
@@ -398,6 +399,35 @@ PEOPLE = Scene(
     saved=["questions.jsonl", "ana.json", "bia.jsonl", "doccano.jsonl"],
 )
 
+# ---- questions written in rounds
+
+
+def authoring(stack: ExitStack) -> None:
+    grades = [{"sense": grade, "hard": 6 - grade, "generic": grade < 4} for grade in (5, 4, 3, 1, 5)]
+    others = [{"sense": grade, "hard": 2, "generic": False} for grade in (4, 4, 3, 2, 5)]
+    people = five_questions.Five({"rui": grades, "eva": others})
+    five_questions.five(Path("sea"), ("ana", "rui", "eva"), people, assessors=2)
+    line = {"question_id": "A6", "field": "paraphrase.1.en", "text": "Otherwise?", "drafted_by": "pegasus"}
+    write("derived.jsonl", json.dumps(line) + "\n")
+
+
+AUTHORING = Scene(
+    authoring,
+    [
+        Call("report", "questions report -c sea/pool.yaml"),
+        Call("status", "status -c sea/pool.yaml"),
+        Call("release", "questions release -c sea/pool.yaml --as jsonl -o released"),
+        Call("status-released", "status -c sea/pool.yaml"),
+        Call("derive", "questions derive -c sea/pool.yaml --file derived.jsonl"),
+        Call("derive-again", "questions derive -c sea/pool.yaml --file derived.jsonl"),
+        Call("list", "questions list -c sea/pool.yaml"),
+        Call(None, "questions release -c sea/pool.yaml --as jsonl -o released", status=1),
+        Call("release-missing", "questions release -c sea/pool.yaml --as jsonl -o released --allow-missing"),
+        Call("validate", "validate sea/pool.yaml"),
+    ],
+    saved=["released/*.json"],
+)
+
 # ---- the demo, its page and what is exported of it
 
 
@@ -552,6 +582,7 @@ SCENES = {
     "judge": JUDGE,
     "former": FORMER,
     "people": PEOPLE,
+    "authoring": AUTHORING,
     "demo": DEMO,
     "audit": AUDIT,
     "prepare": PREPARE,

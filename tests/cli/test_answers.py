@@ -168,7 +168,8 @@ def test_one_component_has_an_example_that_pool_yaml_takes(cli: Cli, here: Path)
         from quati_pool.project.config import load_config
 
         config = load_config(here / "pool.yaml")
-        assert len(config.systems) + len(config.judges) == 3
+        assert len(config.systems) + len(config.judges) == (2 if kind == "authoring:" else 3)
+        assert (config.authoring is not None) == (kind == "authoring:")
     assert re.search("there is no component 'bm52'; did you mean 'bm25'", cli("retrievers", "bm52").err)
 
 

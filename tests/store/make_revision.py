@@ -18,6 +18,8 @@ from typing import Any
 
 from quati_pool.records import State
 from quati_pool.store.assignments import Assignments
+from quati_pool.store.authoring import Authoring
+from quati_pool.store.authoring_records import NewEntry, NewItem
 from quati_pool.store.database import Store
 from quati_pool.store.designs import Designs
 from quati_pool.store.people import People
@@ -39,6 +41,7 @@ from quati_pool.store.remarks import Remarks
 from quati_pool.store.reveals import Reveals
 from quati_pool.store.schema import HEAD
 from quati_pool.store.training import TrainingPairs
+from tests.store.authoring import LEASE, Rounds, source, taken
 from tests.store.cluster import PASSWORD, USER, Cluster, programs
 from tests.store.samples import alone, entry, label
 
@@ -88,6 +91,7 @@ def fill(store: Store) -> None:
     store.update_batch("k1", status="submitted", file_id="file-1", batch_id="batch-1", extra={"window": "24h"})
     store.append([entry("q9", "d0")], collected=[("k1", "r0")])
     fill_annotation(store)
+    fill_authoring(store)
 
 
 def fill_annotation(store: Store) -> None:
@@ -136,6 +140,44 @@ def fill_annotation(store: Store) -> None:
     )  # fmt: skip
     asked = questions.add_event(proposed)
     questions.add_event(QuestionEvent(by="bia", action="accepted", question_id=asked, query_id="q10"))
+
+
+def fill_authoring(store: Store) -> None:
+    """Texts and questions in every state, and entries of every action."""
+    authoring = Authoring(store, "pira", "tests/rounds", Rounds(assessors=1))
+    authoring.add(
+        [source(1, "Manguezais: \x1a ação 🦀"), source(2), NewItem("text", "t3", {"text": "Sal"}, 3, drafted_by="v1")]
+    )
+    task = taken(authoring, "ana")
+    authoring.submit("ana", task.task_id, 0, NewEntry({"related": "yes"}, "a1", 2.5, 4.0))
+    for number in (1, 2, 3):
+        made = NewItem("question", f"s{number}", {"question": "Por quê? <b>"}, 4 - number)
+        authoring.submit("ana", task.task_id, 1, NewEntry({"question": "Por quê? <b>"}, f"a{number + 1}"), makes=made)
+    authoring.undo("ana", authoring.end("ana", task.task_id, "a5").seq, "a6", LEASE)
+    authoring.undo("ana", authoring.end("ana", task.task_id, "a7").seq - 3, "a8", LEASE)
+    first = taken(authoring, "bia")
+    authoring.submit("bia", first.task_id, 0, NewEntry({"said": "\x1a"}, "b1"))
+    authoring.submit("bia", first.task_id, 1, NewEntry({"said": "sense 5"}, "b2"))
+    authoring.submit("lea", taken(authoring, "lea").task_id, 0, NewEntry({"said": "corrected"}, "l1"))
+    second = taken(authoring, "bia")
+    authoring.skip("bia", second.task_id, "b3")
+    third = taken(authoring, "bia")
+    authoring.refuse("bia", third.task_id, 0, "unclear", "Não se entende.", "b4")
+    authoring.give_back(second.task_id, "lea", "l2")
+
+
+def told_of_authoring(store: Store) -> dict[str, Any]:
+    """What a reader gets of all that revision 0009 brought; leases and times aside."""
+    authoring = Authoring(store, "pira", "tests/rounds", Rounds(assessors=1))
+    items = [asdict(item) for item in authoring.items()]
+    entries = [asdict(entry) for some in authoring.entries().values() for entry in some]
+    for one in (*items, *entries):
+        assert one.pop("created_at").tzinfo is not None
+    tasks = [task._replace(leased_until=None if task.leased_until is None else 0.0) for task in authoring.tasks()]
+    last = authoring.last("ana")
+    return {
+        "items": items, "tasks": tasks, "entries": entries, "progress": authoring.progress(), "last": last and last.seq
+    }  # fmt: skip
 
 
 def told_of_annotation(store: Store) -> dict[str, Any]:
@@ -216,6 +258,7 @@ def told(store: Store) -> dict[str, Any]:
         "reveals": sorted(Reveals(store, "pira").of("bia")),
         "repeats": told_of_repeats(store),
         "frames": told_of_frames(store),
+        "authoring": told_of_authoring(store),
         "audits": store.usage("pira", "gpt", "v1", AUDITING).attempts,
     }
     plain: dict[str, Any] = json.loads(json.dumps(whole))

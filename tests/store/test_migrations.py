@@ -20,6 +20,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, text
 
 from quati_pool.store.assignments import Assignments
+from quati_pool.store.authoring import Authoring
+from quati_pool.store.authoring_records import NewEntry
 from quati_pool.store.database import Store
 from quati_pool.store.database_url import parse_database_url
 from quati_pool.store.designs import Designs
@@ -27,6 +29,7 @@ from quati_pool.store.engine import reading
 from quati_pool.store.records import Design, FramePair, Selection
 from quati_pool.store.schema import HEAD, REVISION_TABLE, metadata
 from quati_pool.store.upgrade import MIGRATIONS
+from tests.store.authoring import Rounds, source, taken
 from tests.store.cluster import Cluster
 from tests.store.make_revision import FOLDER, fill, told
 from tests.store.processes import ROOT
@@ -97,7 +100,7 @@ def test_the_revisions_make_the_tables_of_the_schema(made_url: str, url: str, en
     assert found["tables"].keys() == {
         "labels", "attempts", "versions", "batches", "batch_requests", "assessors", "sessions", "sign_in_failures",
         "designs", "selections", "frame_pairs", "assignments", "queues", "training", "reveals", "question_events",
-        "remarks",
+        "remarks", "authoring_items", "authoring_tasks", "authoring_entries",
     }  # fmt: skip
 
 
@@ -112,6 +115,7 @@ def test_ids_are_compared_by_bytes_on_postgresql(cluster: Cluster) -> None:
     assert {column for (column,) in found} == {
         "collection", "labeler_id", "version", "query_id", "doc_id", "content_sha", "key", "batch_key", "custom_id",
         "nonce", "name", "handle", "token_sha", "subject", "frame_sha", "stratum", "holder", "by", "thread",
+        "design", "kind", "source_id", "drafted_by", "round",
     }  # fmt: skip
     cluster.drop(name)
 
@@ -174,13 +178,46 @@ def rows(url: str) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+NEW = ("authoring_items", "authoring_tasks", "authoring_entries")  # in revision 0009
+
+
+def migrated(url: str) -> dict[str, list[dict[str, Any]]]:
+    """All that is in a database of an earlier revision once it is at the newest, without what 0009 brought."""
+    Store.open(url, Path()).close()
+    after = rows(url)
+    assert [after.pop(name) for name in NEW] == [[], [], []]
+    assert {row.pop("drafted_by") for row in after["question_events"]} == {None}
+    return after
+
+
+def test_revision_0009_keeps_every_row(url: str, request: pytest.FixtureRequest) -> None:
+    """0008.db has two events of a question, with every column filled in one of them."""
+    copy("0008", url, request)
+    before = rows(url)
+    assert len(before["question_events"]) == 2
+    assert all(any(row[name] is not None for row in before["question_events"]) for name in before["question_events"][0])
+    assert migrated(url) == before
+
+
+def test_people_write_in_a_database_of_revision_0008(url: str, request: pytest.FixtureRequest) -> None:
+    copy("0008", url, request)
+    with Store.open(url, Path()) as store:
+        before = store.table("pira", "gpt", "v1")
+        authoring = Authoring(store, "pira", "tests/rounds", Rounds())
+        assert authoring.add([source(1)]) == (1, 0, 0)
+        task = taken(authoring, "ana")
+        seq = authoring.submit("ana", task.task_id, 0, NewEntry({"related": "no"}, "first")).seq
+        assert [item.reason for item in authoring.items()] == ["unrelated"]
+        assert authoring.last("ana") == authoring.entry(seq=seq)
+        assert store.table("pira", "gpt", "v1") == before
+
+
 def test_revision_0008_keeps_every_row(url: str, request: pytest.FixtureRequest) -> None:
     """0007.db has a judge's answers in audits too."""
     copy("0007", url, request)
     before = rows(url)
     assert {"probe", "repeat"} < {row["phase"] for row in before["labels"]}
-    Store.open(url, Path()).close()
-    assert rows(url) == before
+    assert migrated(url) == before
 
 
 def test_revision_0007_keeps_every_row_and_knows_no_earlier_frame(url: str, request: pytest.FixtureRequest) -> None:
@@ -191,7 +228,7 @@ def test_revision_0007_keeps_every_row_and_knows_no_earlier_frame(url: str, requ
     with Store.open(url, Path()) as store:
         designs = Designs(store, "pira")
         assert [designs.frame(one.design_id or 0) for one in designs.all()] == [None, None]
-    after = rows(url)
+    after = migrated(url)
     assert after.pop("frame_pairs") == []
     assert after == before
 
@@ -211,8 +248,7 @@ def test_revision_0006_keeps_every_row_and_gives_slots_a_phase(url: str, request
     copy("0005", url, request)
     before = rows(url)
     assert [len(before[name]) for name in ("assignments", "designs", "selections", "training")] == [4, 1, 4, 2]
-    Store.open(url, Path()).close()
-    after = rows(url)
+    after = migrated(url)
     assert after.pop("remarks") == after.pop("frame_pairs") == []
     assert {row.pop("phase") for row in after["assignments"]} == {"blind"}
     assert not any(row.pop("gold") for row in after["training"])

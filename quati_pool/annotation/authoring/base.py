@@ -9,16 +9,32 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from quati_pool.errors import TranslatableError
+from quati_pool.annotation.authoring.forms import Checked, Doubt, Field, FieldKind, Step, WritingError, cleaned
 from quati_pool.stats.hashing import hashes
-from quati_pool.store.authoring_records import Apart, Entry, Item, RoundRules, Wanted
+from quati_pool.store.authoring_records import Apart, Entry, Item, RoundRules, Wanted, counting
 
-FieldKind = Literal["line", "prose", "yes_no", "scale", "choice", "spans"]
+__all__ = [
+    "Checked",
+    "Design",
+    "Doubt",
+    "Field",
+    "FieldKind",
+    "Made",
+    "Parameters",
+    "ParametersT",
+    "Round",
+    "Source",
+    "Step",
+    "Version",
+    "WritingError",
+    "cleaned",
+    "with_origin",
+]
 
 
 class Parameters(BaseModel):
@@ -30,40 +46,10 @@ class Parameters(BaseModel):
 ParametersT = TypeVar("ParametersT", bound=BaseModel)
 
 
-class Field(NamedTuple):
-    """One input of a form. ``name`` is its key in an entry's content, such as ``question.pt``; ``label`` the page's
-    message for it, or for a plug-in the words themselves.
-
-    ``values`` are those of a choice, or the ends of a scale as numbers (``("1", "5")``); ``most`` is in characters;
-    ``prefilled`` names the shown text that the field begins with. With ``unlike_others`` the writer is warned if a
-    question like it exists. ``spans`` mark evidence in the shown text ``text``.
-    """
-
-    name: str
-    kind: FieldKind
-    label: str
-    language: str | None = None
-    values: tuple[str, ...] = ()
-    required: bool = True
-    most: int = 2_000
-    prefilled: str | None = None
-    unlike_others: bool = False
-
-
-class Step(NamedTuple):
-    """One form: its name, unique in the design, the names of what it ``shows``, and its fields. After a step that
-    ``reveals``, what was hidden is shown, and the steps up to it cannot be undone."""
-
-    name: str
-    shows: tuple[str, ...]
-    fields: tuple[Field, ...]
-    reveals: bool = False
-
-
 class Round(NamedTuple):
     """The steps that one person takes with an item, one after another. With ``several`` the last step makes a new item
-    each time, until the person ends the task. ``apart`` as in ``RoundRules``. ``refusals`` are the reasons for which a
-    person may refuse the item instead."""
+    each time, until the person ends the task; ``most`` limits how many. ``apart`` as in ``RoundRules``. ``refusals``
+    are the reasons for which a person may refuse the item instead; ``other`` is given with a comment."""
 
     name: str
     steps: tuple[Step, ...]
@@ -71,6 +57,7 @@ class Round(NamedTuple):
     several: bool = False
     apart: Apart = ""
     refusals: tuple[str, ...] = ()
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +77,6 @@ class Made(NamedTuple):
     content: Mapping[str, Any]
 
 
-class Doubt(NamedTuple):
-    """Something that a writer is asked to confirm; ``reason`` and ``values`` as in TranslatableError."""
-
-    reason: str
-    field: str
-    values: Mapping[str, Any]
-
-
-class Checked(NamedTuple):
-    """A form's content, cleaned, with what is doubtful in it."""
-
-    content: Mapping[str, Any]
-    doubts: tuple[Doubt, ...] = ()
-
-
 class Version(NamedTuple):
     """One version of a text: by whom, in which round, and the seq of the entry."""
 
@@ -112,14 +84,6 @@ class Version(NamedTuple):
     by: str
     round: str
     seq: int
-
-
-class WritingError(TranslatableError):
-    """A form was refused and nothing was written; ``field`` is the input at fault, None for the form as a whole."""
-
-    def __init__(self, message: str, reason: str, field: str | None = None, **values: object) -> None:
-        self.field = field
-        super().__init__(message, reason, **values)
 
 
 class Design(ABC, Generic[ParametersT]):
@@ -133,6 +97,9 @@ class Design(ABC, Generic[ParametersT]):
     Parameters: ClassVar[type[BaseModel]] = Parameters
     summary: ClassVar[str] = ""
     example: ClassVar[str] = ""
+    unit: ClassVar[str]
+    """The kind of the items that a data set consists of: what is split, and counted as finished."""
+
     formats: ClassVar[tuple[str, ...]] = ("jsonl", "hf")
     """The forms in which its data set can be released."""
 
@@ -144,6 +111,15 @@ class Design(ABC, Generic[ParametersT]):
         self.parameters = parameters
         self.languages = tuple(languages)
         self.seed = seed
+
+    @classmethod
+    def require(cls) -> None:
+        """Raises MissingExtraError if packages are missing that the design needs."""
+
+    @classmethod
+    def columns(cls, parameters: ParametersT) -> Mapping[str, str]:
+        """The kept columns of sources that parameters read, each with the parameter's name."""
+        return {}
 
     @property
     def rules(self) -> dict[str, RoundRules]:
@@ -178,13 +154,28 @@ class Design(ABC, Generic[ParametersT]):
 
     @abstractmethod
     def shown(self, step: Step, item: Item, parent: Item | None, entries: Sequence[Entry]) -> dict[str, Any]:
-        """Exactly what a person may see in a step, by the names in ``step.shows``; ``entries`` are those of the item
-        that count."""
+        """Exactly what a person may see in a step, by the names in ``step.shows``: texts, numbers, and lists and
+        mappings of them, such as from a language to a text. ``entries`` are those of the item that count; in a round
+        that is ``apart`` only those of earlier rounds and of the task itself, so that nobody sees there what another
+        person wrote in the round, or what became of it.
 
-    @abstractmethod
+        The name ``similar`` is left out: the questions like the shown ones are added to it, by language.
+        """
+
     def checked(self, step: Step, item: Item, shown: Mapping[str, Any], content: Mapping[str, Any]) -> Checked:
-        """A form's content, cleaned. Raises WritingError if it breaks a rule."""
+        """A form's content, cleaned, by the rules of ``cleaned`` and the design's own. Raises WritingError if it breaks
+        one."""
+        return Checked(cleaned(step, shown, content))
 
     @abstractmethod
     def record(self, item: Item, parent: Item | None, entries: Sequence[Entry]) -> dict[str, Any] | None:
-        """What is released of an item, from its entries that count; None for an item that is only worked with."""
+        """What is released of an item, from the entries of ``with_origin``; None for an item that is only worked
+        with."""
+
+
+def with_origin(item: Item, entries: Mapping[int, Sequence[Entry]]) -> list[Entry]:
+    """The entries of an item that count, oldest first, after the one that made the item, if any; ``entries`` are those
+    of all items, by item."""
+    own = counting(entries.get(item.item_id, ()))
+    made_on = entries.get(item.parent_id, ()) if item.made_by is not None and item.parent_id is not None else ()
+    return [*(entry for entry in made_on if entry.seq == item.made_by), *own]

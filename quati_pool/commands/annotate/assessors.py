@@ -53,7 +53,7 @@ class ListedAssessor:
 
 @contextmanager
 def _opened(config_path: Path, database: str | None) -> Iterator[tuple[PoolConfig, Store]]:
-    config = load_config(config_path)
+    config = load_config(config_path, writing=True)
     with Store.open(database or config.labels.url, config.folder) as store:
         yield config, store
 

@@ -7,22 +7,24 @@ from pathlib import Path
 
 from quati_pool.annotation.near_duplicate_passages import near_duplicates
 from quati_pool.commands.annotate.annotation_pair import counting_shas
+from quati_pool.commands.annotate.authoring.sources import open_rounds, rounds_of
+from quati_pool.commands.annotate.authoring.written_texts import written_texts
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
 from quati_pool.project.pool_reader import require_texts
 from quati_pool.project.workspace import Workspace
 from quati_pool.store.listing import done_slots
+from quati_pool.text.pluralize import counted
 
 
 def check(config_path: Path, host: str, database: str | None = None) -> list[str]:
     """Opens the workspace and its pool; returns notes, one line each, for the person who serves the app.
 
-    Reopens the slots whose labels are outdated (another ``annotation.version``, or other texts), so that their pairs
-    are graded again.
+    Adds the texts that are new in the files of ``authoring.sources`` to the rounds of writing. Reopens the slots whose
+    labels are outdated (another ``annotation.version``, or other texts), so that their pairs are graded again.
 
     Raises QuatiPoolError if the workspace or the pool cannot be opened, if no pair has a text, or if nobody has an
-    access code and others
-    can reach ``host``.
+    access code and others can reach ``host``.
     """
     notes = []
     with AnnotationSession.open(config_path, database) as session:
@@ -33,8 +35,11 @@ def check(config_path: Path, host: str, database: str | None = None) -> list[str
             )
         if not people:
             notes.append("nobody has an access code yet; run: quati-pool annotate --lead NAME")
+        if session.design is not None:
+            notes += _rounds(session)
         if not Workspace(session.config.folder).pool.exists():
-            notes.append("there is no pool yet, so people can only write questions; run: quati-pool build")
+            if session.design is None:
+                notes.append("there is no pool yet, so people can only write questions; run: quati-pool build")
         else:
             require_texts(session.config)
             session.pool_view  # noqa: B018  # raises if the pool is faulty
@@ -42,6 +47,27 @@ def check(config_path: Path, host: str, database: str | None = None) -> list[str
                 notes.append(
                     f"{again:,} labels are of another annotation.version or of other texts: their pairs are asked again"
                 )
+    return notes
+
+
+def _rounds(session: AnnotationSession) -> list[str]:
+    """Opens the rounds of writing; returns what is new in them."""
+    added = open_rounds(session)
+    notes = [f"{counted(added.new, 'text', 'texts')} added to the rounds of writing"] if added.new else []
+    if added.changed:
+        differ = (
+            f"{counted(added.changed, 'text of a file differs', 'texts of files differ')} from what is in the rounds"
+        )
+        notes.append(
+            f"{differ}, in words or in sources.keep; what is there stays as it was: to have a text written from again, "
+            "give it another id"
+        )
+    people = {one.name: one.role == "lead" for one in session.people.all() if one.revoked_at is None}
+    if people:
+        nobody = rounds_of(session)[1].unassignable(people)
+        notes += [
+            f"nobody here may take {counted(n, 'task', 'tasks')} of the round {name}" for name, n in nobody.items()
+        ]
     return notes
 
 
@@ -56,10 +82,12 @@ def _reopened(session: AnnotationSession) -> int:
 
 
 def warm(session: AnnotationSession) -> None:
-    """Does in advance what the first person would wait for: opens the pool, if any, and loads the code that compares
-    passages."""
+    """Does in advance what the first person would wait for: opens the pool, if any, reads the questions that were
+    written in rounds, and loads the code that compares passages."""
     if Workspace(session.config.folder).pool.exists():
         session.pool_view  # noqa: B018  # opened once, and kept by the session
+    if session.design is not None:
+        written_texts(session).update()
     near_duplicates(["um", "um"])
 
 

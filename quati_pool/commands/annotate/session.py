@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from quati_pool.annotation.authoring.base import Design
 from quati_pool.annotation.codes import token_sha
 from quati_pool.commands.annotate.annotation_pair import shown_pair
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
@@ -31,6 +32,7 @@ from quati_pool.labels.labelers import Grading, people_definition, people_versio
 from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.project.inputs import load_queries
 from quati_pool.store.assignments import Assignments
+from quati_pool.store.authoring import Authoring
 from quati_pool.store.database import Store
 from quati_pool.store.designs import Designs
 from quati_pool.store.people import People
@@ -97,6 +99,12 @@ class AnnotationSession:
         self.questions = Questions(store, config.name)
         self.reveals = Reveals(store, config.name)
         self.remarks = Remarks(store, config.name)
+        self.design: Design[Any] | None = None
+        """The design of the rounds in which questions are written; None without ``authoring:``."""
+        self.authoring: Authoring | None = None
+        if config.authoring is not None:
+            self.design = config.authoring.make_design(config.seed)
+            self.authoring = Authoring(store, config.name, self.design.id, self.design)
         self.prompt = _prompt(config)
         self.scale = self.scale_in(config.annotation.language)
         self.version = people_version(config)
@@ -119,7 +127,7 @@ class AnnotationSession:
         prompt's scale differs from the collection's, or if the store cannot be opened. The pool need not exist yet:
         ``pool_view`` raises if it is missing.
         """
-        config = load_config(config_path)
+        config = load_config(config_path, writing=True)
         store = Store.open(database or config.labels.url, config.folder)
         try:
             session = cls(config, store, say, database)

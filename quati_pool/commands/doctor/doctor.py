@@ -78,7 +78,7 @@ class Checkup:
 
 def doctor(config_path: Path | None) -> Checkup:
     """Checks the machine and, with a pool.yaml, what it asks for; raises InputError for an invalid pool.yaml."""
-    config = None if config_path is None else load_config(config_path)
+    config = None if config_path is None else load_config(config_path, writing=True)
     here = machine(Path() if config is None else config.folder)
     packages = tuple(extras())
     if config is None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from quati_pool.commands.annotate.authoring.release import possible_forms
+from quati_pool.commands.annotate.authoring.splits import SPLITS_FILE
 from quati_pool.commands.audit.stored_audits import was_audited
 from quati_pool.commands.status.labelers import LabelerState
 from quati_pool.commands.status.outputs import OutputState
 from quati_pool.commands.status.state import WorkspaceState
 from quati_pool.labels.main_labeler import Candidate, main_labeler
 from quati_pool.project.config import JudgeConfig, PeopleConfig
+from quati_pool.project.workspace import Workspace
 from quati_pool.text.pluralize import counted, first_of
 
 SAMPLE = 100
@@ -31,7 +34,7 @@ def next_step(state: WorkspaceState) -> NextStep | None:
 
 
 def _steps(state: WorkspaceState) -> Iterator[NextStep]:
-    if state.faults and (state.to_build or state.labels.problems):
+    if state.faults and (state.to_build or state.labels.problems or state.only_writing):
         faults = counted(len(state.faults), "thing", "things")
         yield NextStep(("validate", str(state.config.path)), f"{faults} that pool.yaml asks for cannot be done")
     if state.to_build == ["the pool"] and state.config.pool.component.cls.expects and _steering_judge(state):
@@ -40,6 +43,9 @@ def _steps(state: WorkspaceState) -> Iterator[NextStep]:
         yield NextStep(("build",), f"not built or out of date: {first_of(state.to_build)}")
     if state.database is not None:
         yield NextStep(("labels",) if state.former else ("doctor",), state.database)
+    if state.only_writing:
+        yield from _writing(state)
+        return
     if state.without_texts is None:
         yield from _rounds(state)
         yield from _judges(state)
@@ -48,6 +54,25 @@ def _steps(state: WorkspaceState) -> Iterator[NextStep]:
     yield from _exports(state)
     if state.without_texts is None:
         yield from _audits(state)
+    yield from _writing(state)
+
+
+def _writing(state: WorkspaceState) -> Iterator[NextStep]:
+    """The rounds in which questions are written, then their release."""
+    writing, settings = state.writing, state.config.authoring
+    if writing is None or settings is None:
+        return
+    if not writing.states:
+        yield NextStep(("annotate",), "nobody has begun to write questions")
+    if waiting := [f"{one.round} {one.open + one.held:,}" for one in writing.rounds if one.open + one.held]:
+        yield NextStep(("annotate",), f"tasks of writing wait: {', '.join(waiting)}")
+    finished = writing.states.get(writing.unit, {}).get("kept", 0)
+    forms = possible_forms(settings.make_design(state.config.seed)) if state.config.release.texts else []
+    folders = [Workspace(state.config.folder).export(form) for form in forms]
+    if finished and folders and not any((folder / SPLITS_FILE).is_file() for folder in folders):
+        command = ("questions", "release", "--as", forms[0], "-o", str(folders[0]))
+        are = counted(finished, "question is", "questions are")
+        yield NextStep(command, f"{are} finished, and exports/ holds no release of them")
 
 
 def _steering_judge(state: WorkspaceState) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from quati_pool.commands.annotate.authoring.report import RoundsReport, rounds_of
 from quati_pool.commands.status.labelers import LabelStates, label_states
 from quati_pool.commands.status.outputs import OutputState, computed, computed_states, export_states, seqs
 from quati_pool.commands.status.systems import BuiltParts, PoolState, SystemState
@@ -27,7 +28,8 @@ class WorkspaceState:
     empty. ``database`` says why the label database cannot be read, and ``former`` that it has to be upgraded first;
     then ``labels`` holds only label files, and ``outputs``, which are reports, qrels and exports, is empty.
     ``without_texts`` says why nobody can grade by reading, judges nor people; if it is None, ``blocked``
-    says by name why a judge cannot be asked here.
+    says by name why a judge cannot be asked here. ``writing`` is how far the rounds are in which questions are written,
+    None without ``authoring:``.
     """
 
     config: PoolConfig
@@ -41,10 +43,18 @@ class WorkspaceState:
     without_texts: str | None
     blocked: dict[str, str]
     outputs: tuple[OutputState, ...]
+    writing: RoundsReport | None = None
+
+    @property
+    def only_writing(self) -> bool:
+        """Whether the questions are still being written, and nothing searches for their answers yet."""
+        return self.writing is not None and not self.config.systems
 
     @property
     def to_build(self) -> list[str]:
         """What ``build`` has to build: systems, and the pool."""
+        if self.only_writing:
+            return []
         parts = [(one.run_tag, one.state) for one in self.systems] + [("the pool", self.pool.state)]
         return [name for name, state in parts if state in ("not built", "out of date")]
 
@@ -60,7 +70,8 @@ def workspace_state(config: PoolConfig) -> WorkspaceState:
     incomplete = [one.run_tag for one in systems if one.state in ("not built", "out of date")]
     report = validate_pool(config.path, systems=incomplete)
     faults = [*map(str, report.errors), *([f"{report.more_errors:,} more"] if report.more_errors else [])]
-    labels, outputs, problem, former = _labelled(config)
+    found, problem, former = _stored(config)
+    labels, outputs, writing = found
     lacking = _lacking_texts(config)
     queries = [query.query_id for query in built.queries.queries] if built.queries else []
     pooled = labels.pooled
@@ -76,11 +87,16 @@ def workspace_state(config: PoolConfig) -> WorkspaceState:
         lacking,
         {} if lacking else _blocked(config),
         tuple(outputs),
+        writing,
     )
 
 
-def _labelled(config: PoolConfig) -> tuple[LabelStates, Sequence[OutputState], str | None, bool]:
-    """The labelers, the outputs, why the database cannot be read, and whether it has to be upgraded first."""
+_Stored = tuple[LabelStates, Sequence[OutputState], RoundsReport | None]
+
+
+def _stored(config: PoolConfig) -> tuple[_Stored, str | None, bool]:
+    """The labelers, the outputs and the rounds of writing; why the database cannot be read, and whether it has to be
+    upgraded first."""
     problem, former = None, False
     try:
         found = read_only(config.labels.url, config.folder, partial(_read, config))
@@ -92,15 +108,15 @@ def _labelled(config: PoolConfig) -> tuple[LabelStates, Sequence[OutputState], s
         # What judges and people graded is unknown, which is not nothing; files are read as ever.
         labels = label_states(config, None)
         files = tuple(one for one in labels.labelers if one.name in config.labels.files)
-        return replace(labels, labelers=files), (), problem, former
-    labels, outputs = found or _read(config, None)
-    return labels, outputs, None, False
+        return (replace(labels, labelers=files), (), None), problem, former
+    return found or _read(config, None), None, False
 
 
-def _read(config: PoolConfig, store: Store | None) -> tuple[LabelStates, Sequence[OutputState]]:
+def _read(config: PoolConfig, store: Store | None) -> _Stored:
     found = computed(config)
     labels = label_states(config, store, seqs(found))
-    return labels, [*computed_states(config, found, labels), *export_states(config, store)]
+    writing = None if config.authoring is None else rounds_of(config, store)
+    return labels, [*computed_states(config, found, labels), *export_states(config, store)], writing
 
 
 def _lacking_texts(config: PoolConfig) -> str | None:

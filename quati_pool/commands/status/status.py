@@ -30,5 +30,5 @@ class Status:
 
 def status(config_path: Path) -> Status:
     """Reads a workspace; raises InputError only where its pool.yaml is invalid."""
-    state = workspace_state(load_config(config_path))
+    state = workspace_state(load_config(config_path, writing=True))
     return Status(state, tuple(doubts(state)), next_step(state))

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
+from quati_pool.commands.annotate.authoring.sources import read_sources
 from quati_pool.commands.plan.corpora import PlanWorkspace
 from quati_pool.errors import ConfigError, InputError, MissingExtraError, QuatiPoolError
 from quati_pool.files.artifacts import digest
@@ -53,11 +54,14 @@ def validate_pool(path: Path, limit: int = 20, systems: Collection[str] | None =
 
     Raises QuatiPoolError where pool.yaml itself cannot be loaded, as its further faults are then unknown.
     """
-    checks = _Checks(load_config(path), limit)
-    checks.queries()
-    checks.corpora()
-    checks.systems(checks.config.systems if systems is None else systems)
-    checks.pairs()
+    checks = _Checks(load_config(path, writing=True), limit)
+    # Without systems, the questions are still being written, and there is nothing to search for yet.
+    if checks.config.systems:
+        checks.queries()
+        checks.corpora()
+        checks.systems(checks.config.systems if systems is None else systems)
+        checks.pairs()
+    checks.authoring()
     checks.labels()
     checks.judges()
     checks.annotation()
@@ -291,6 +295,12 @@ class _Checks:
             self._tried(("annotation", "prompt"), partial(load_prompt, prompt, self.config.folder))
         if guidelines is not None:
             self._tried(("annotation", "guidelines"), partial(self._readable, self.config.folder / guidelines))
+
+    def authoring(self) -> None:
+        """Checks the texts that questions are written from."""
+        if self.config.authoring is not None:
+            texts = self._tried(("authoring", "sources"), lambda: sum(1 for _ in read_sources(self.config)))
+            self.checked["texts"] += texts or 0
 
     def database(self) -> None:
         """Checks the URL of the label database without connecting to it."""

@@ -17,6 +17,7 @@ from quati_pool.evaluation.measures import DEFAULTS as MEASURES
 from quati_pool.files.yaml_file import Model, YamlFile
 from quati_pool.project.config.annotation import AnnotationConfig, read_annotation
 from quati_pool.project.config.audit import AuditConfig, check_answers_from, read_audit
+from quati_pool.project.config.authoring import AuthoringConfig, read_authoring
 from quati_pool.project.config.data_sets import OfDataSet
 from quati_pool.project.config.labelers import AnyJudge, Grade, HybridConfig, LabelsConfig, read_judges, read_labels
 from quati_pool.project.config.pooling import PoolSettings, check_relevant, read_pool
@@ -126,6 +127,7 @@ class PoolConfig(Model):
     labels: LabelsConfig = LabelsConfig()
     annotation: AnnotationConfig = AnnotationConfig()
     audit: AuditConfig = AuditConfig()
+    authoring: AuthoringConfig | None = None
     measures: Annotated[list[str], Field(min_length=1, default_factory=lambda: list(MEASURES))]
     release: ReleaseConfig = ReleaseConfig()
     plan: PlanConfig = PlanConfig()
@@ -198,8 +200,9 @@ class PoolConfig(Model):
         return self.systems[run_tag].family or run_tag
 
 
-def load_config(path: Path, *, without_systems: bool = False) -> PoolConfig:
-    """Reads and checks a ``pool.yaml``; ``without_systems`` takes one that names no system yet.
+def load_config(path: Path, *, without_systems: bool = False, writing: bool = False) -> PoolConfig:
+    """Reads and checks a ``pool.yaml``; ``without_systems`` takes one that names no system yet, and ``writing`` one
+    that names none because its questions are being written (``authoring:``).
 
     Raises InputError, with the line at fault, for a file that is missing, is not YAML, or is not a valid
     configuration.
@@ -225,7 +228,14 @@ def load_config(path: Path, *, without_systems: bool = False) -> PoolConfig:
     steering = {name: not isinstance(judge, HybridConfig) for name, judge in parts["judges"].items()}
     parts["pool"] = read_pool(file, data.get("pool", {}), steering | dict.fromkeys(parts["labels"].files, True))
     parts["annotation"] = read_annotation(file, data.get("annotation", {}), parts["judges"])
-    named = {} if without_systems and not data.get("systems") else expand_groups(file, data.get("systems"))
+    parts["authoring"] = read_authoring(file, data.get("authoring"))
+    if not data.get("systems") and (without_systems or (writing and parts["authoring"] is not None)):
+        named = {}
+    elif "systems" not in data and parts["authoring"] is not None:
+        problem = "there are no systems yet, and the questions are still being written (authoring:)"
+        raise file.error((), f"{problem}; go on with: quati-pool annotate, or name systems: once they are released")
+    else:
+        named = expand_groups(file, data.get("systems"))
     parts["systems"] = read_systems(file, named, corpora)
     _check_inputs(file, data, parts["systems"])
     parts["audit"] = read_audit(file, data.get("audit", {}))

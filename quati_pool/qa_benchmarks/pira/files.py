@@ -30,7 +30,7 @@ TRANSLATED_QUESTION = "pt_question_translated_to_en"
 MEANINGFUL = "question_meaningful"
 AT_LABEL = "at_labels"
 
-_ID = "id_qa"
+ID = "id_qa"
 _OPTIONAL = (
     *QUESTION.values(),
     *PARAPHRASE.values(),
@@ -135,16 +135,16 @@ def read_questions(path: Path, *present: str) -> list[PiraQuestion]:
     Raises InputError for a ``present`` column that is absent and, with the line, for an invalid id or one that
     occurs twice, broken CSV and bytes that are not UTF-8.
     """
-    require_columns(path, _ID, *present)
+    require_columns(path, ID, *present)
     # Called query_id here so that the reader checks it as an id.
-    fields = [Field("query_id", _ID), *(Field(name, name, required=False) for name in _OPTIONAL)]
+    fields = [Field("query_id", ID), *(Field(name, name, required=False) for name in _OPTIONAL)]
     lines: dict[str, int] = {}
     questions = []
     for line, values in read_table(path, "csv", fields):
-        row = dict(zip((_ID, *_OPTIONAL), (value.strip() for value in values), strict=True))
-        query_id = row[_ID]
+        row = dict(zip((ID, *_OPTIONAL), (value.strip() for value in values), strict=True))
+        query_id = row[ID]
         if query_id in lines:
-            fault = f"{_ID} {quoted(query_id)} is on line {lines[query_id]} already; expected each once"
+            fault = f"{ID} {quoted(query_id)} is on line {lines[query_id]} already; expected each once"
             raise InputError(path, line, fault)
         lines[query_id] = line
         questions.append(_question(path, line, row))
@@ -160,7 +160,7 @@ def _question(path: Path, line: int, row: Mapping[str, str]) -> PiraQuestion:
     return PiraQuestion(
         path=path,
         line=line,
-        query_id=row[_ID],
+        query_id=row[ID],
         question=both(QUESTION),
         paraphrase=both(PARAPHRASE),
         automatic={language: tuple(row[name] for name in names if row[name]) for language, names in AUTOMATIC.items()},

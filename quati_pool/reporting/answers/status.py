@@ -7,7 +7,7 @@ from quati_pool.commands.status.status import Status
 from quati_pool.reporting.answers import completeness
 from quati_pool.reporting.answers.wording import names
 from quati_pool.reporting.formats.answers import Answer
-from quati_pool.reporting.tables.status import depth_in_words, overview
+from quati_pool.reporting.tables.status import depth_in_words, overview, writing_in_words
 from quati_pool.text.pluralize import counted
 
 _DOUBTS = 5
@@ -28,6 +28,8 @@ def answer(status: Status) -> Answer:
 
 def _standing(status: Status) -> str:
     state = status.state
+    if state.only_writing:
+        return f"{state.config.name}: {writing_in_words(status)}"
     systems = state.systems
     built = sum(one.state in ("built", "not checked") for one in systems)
     are = "is" if built == 1 else "are"

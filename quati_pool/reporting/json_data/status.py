@@ -8,6 +8,7 @@ from quati_pool.commands.status.labelers import LabelerState
 from quati_pool.commands.status.outputs import OutputState
 from quati_pool.commands.status.status import Status
 from quati_pool.reporting.json_data import completeness
+from quati_pool.reporting.json_data.authoring import progress
 from quati_pool.reporting.json_data.serializer import Views, pick, serialize
 
 _LABELER = (
@@ -38,6 +39,7 @@ def as_data(status: Status) -> Any:
         "assignments": labels.slots,
         "people_with_code": labels.people,
         "database": state.database,
+        **({} if state.writing is None else {"writing": progress(state.writing)}),
         "outputs": state.outputs,
         "faults": state.faults,
         "in_doubt": [

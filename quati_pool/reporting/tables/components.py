@@ -9,7 +9,7 @@ from quati_pool.reporting.formats.tables import Column, Table
 
 
 def systems(found: Sequence[ComponentListing]) -> list[Table]:
-    """Retrievers, rerankers, fusions, pool methods and judges, and their parameters."""
+    """Retrievers, rerankers, fusions, pool methods, judges and authoring designs, and their parameters."""
     return [
         Table(
             "Components",

@@ -24,20 +24,33 @@ def tables(status: Status) -> list[Table]:
 def overview(status: Status) -> Table:
     """One row for the systems, the pool, each labeler, and each output."""
     state = status.state
-    rows: list[list[Cell]] = [["systems", systems_in_words(status)], ["pool", pool_in_words(status)]]
+    rows: list[list[Cell]] = [] if state.writing is None else [["questions", writing_in_words(status)]]
+    if not state.only_writing:
+        rows += [["systems", systems_in_words(status)], ["pool", pool_in_words(status)]]
     rows += [[one.name, _graded(one)] for one in state.labels.labelers]
     if state.labels.slots:
         slots = ", ".join(f"{count:,} {name}" for name, count in sorted(state.labels.slots.items()))
         rows.append(["people", f"{state.labels.people:,} with an access code; assignments: {slots}"])
     if state.database is not None:
         rows.append(["labels", "cannot be read"])
-    for command in REPORTS if state.database is None else ():
+    for command in () if state.only_writing or state.database is not None else REPORTS:
         output = state.output(command)
         if output is not None or command not in OPTIONAL:
             rows.append([command, "not done yet" if output is None else output.why or "current"])
     folder = state.config.folder
     rows += [[str(one.path.relative_to(folder)), one.why or "current"] for one in state.outputs if one.export]
     return Table(f"Where {state.config.name} stands", [Column("What"), Column("State")], rows)
+
+
+def writing_in_words(status: Status) -> str:
+    """How many questions are finished, and the tasks that wait, by round; empty without rounds of writing."""
+    found = status.state.writing
+    if found is None:
+        return ""
+    states = found.states.get(found.unit, {})
+    finished = f"{states.get('kept', 0):,} of {sum(states.values()):,} questions are finished"
+    waiting = [f"{one.round} {one.open + one.held:,}" for one in found.rounds if one.open + one.held]
+    return f"{finished}, tasks wait: {', '.join(waiting)}" if waiting else f"{finished}, no task waits"
 
 
 def systems_in_words(status: Status) -> str:

@@ -38,8 +38,8 @@ class WritingStep(NamedTuple):
 
 
 class SentStep(NamedTuple):
-    """A form as a page sends it, unchecked. ``confirmed`` are the reasons of doubts that the person confirmed; times
-    are in seconds."""
+    """A form as a page sends it, unchecked: every value may be of any type that JSON has. ``confirmed`` are the reasons
+    of doubts that the person confirmed; times are in seconds."""
 
     item: str
     number: int
@@ -58,3 +58,12 @@ class Outcome(NamedTuple):
     seq: int | None
     again: bool = False
     doubts: tuple[Doubt, ...] = ()
+
+
+class Undone(NamedTuple):
+    """What was taken back: the task and the step that the person is at again, as in WritingStep, and the content of the
+    form, empty for an end or a refusal."""
+
+    item: str
+    number: int
+    content: Mapping[str, Any]

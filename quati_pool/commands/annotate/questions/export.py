@@ -54,14 +54,15 @@ def export_questions(
     writes nothing, if no question is accepted, if the file has other queries and ``merge`` is False, or if it has
     another text under one of the query_ids.
     """
-    config = load_config(config_path)
+    config = load_config(config_path, writing=True)
     form = _form(path)
     with Store.open(database or config.labels.url, config.folder) as store:
         questions = accepted(Questions(store, config.name).current())
     if not questions:
-        raise QuatiPoolError(
-            f"{config.name}: no question is accepted yet; write and accept some: run quati-pool annotate"
-        )
+        remedy = "write and accept some: run quati-pool annotate"
+        if config.authoring is not None:
+            remedy = "those written in rounds are released: run quati-pool questions release"
+        raise QuatiPoolError(f"{config.name}: no question is accepted yet; {remedy}")
     with locked_output(path, (listener or Listener()).say):
         clear_partials(path)
         there = _there(config, path)

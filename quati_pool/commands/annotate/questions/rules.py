@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.project.config import PoolConfig
+from quati_pool.text.typed import UnprintableError, has_words, typed_line, typed_lines
 
 QUERY_CHARACTERS = 500
 NARRATIVE_CHARACTERS = 10_000
@@ -27,9 +26,6 @@ OURS = {
 }  # fmt: skip
 """The taxonomy used if pool.yaml has none. The axes theme, scope and type are from the Quati paper
 (arXiv 2404.06976); the values are ours."""
-
-# Characters that change the display order of text: a question must be displayed as it is stored.
-_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 class Similar(NamedTuple):
@@ -77,13 +73,13 @@ def one_line(text: str) -> str:
 
     Raises QuestionError if it is empty, too long, or has line breaks or control characters.
     """
-    text = unicodedata.normalize("NFC", text).strip(" ")
-    if _unprintable(text):
+    try:
+        text = typed_line(text)
+    except UnprintableError:
         raise QuestionError(
             "control", "a question is one line without control characters; type it again, or paste it as plain text"
-        )
-    text = " ".join(text.split())
-    if not any(character.isalnum() for character in text):
+        ) from None
+    if not has_words(text):
         raise QuestionError("empty", "a question needs words; type it")
     if len(text) > QUERY_CHARACTERS:
         raise QuestionError(
@@ -93,22 +89,15 @@ def one_line(text: str) -> str:
     return text
 
 
-def _unprintable(text: str, but: str = "") -> bool:
-    """Whether text has line breaks, control characters, lone surrogates or direction controls, other than those in
-    ``but``."""
-    return bool(_TURNING.search(text)) or any(
-        unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text if character not in but
-    )
-
-
 def _prose(text: str | None, limit: int, what: str) -> str | None:
     """Text that may have several lines; None if it is empty. Raises QuestionError for control characters and
     overlong text."""
-    text = unicodedata.normalize("NFC", (text or "").replace("\r\n", "\n")).strip()
-    if _unprintable(text, but="\n\t"):
+    try:
+        text = typed_lines(text or "")
+    except UnprintableError:
         raise QuestionError(
             f"{what}_control", f"the {what} holds control characters; type it again, or paste it as plain text"
-        )
+        ) from None
     if len(text) > limit:
         raise QuestionError(
             f"{what}_long", f"the {what} has at most {limit:,} characters, not {len(text):,}; shorten it"

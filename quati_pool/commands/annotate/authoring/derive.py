@@ -1,0 +1,168 @@
+"""``quati-pool questions derive``: adds what programs derive from kept questions, for people to accept or refuse.
+
+Sets for multiple choice are built here; paraphrases and translations come from files, by any program.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quati_pool.annotation.authoring.pira import CHOICES, DERIVED, QUESTION, TEXT, DerivedField, Pira, derived_field
+from quati_pool.commands.annotate.authoring.choices import choice_sets
+from quati_pool.commands.annotate.authoring.records import Record, Records, read_records
+from quati_pool.commands.annotate.authoring.sources import design_of
+from quati_pool.commands.annotate.authoring.splits import make_splits, read_splits
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.files.digests import digest
+from quati_pool.files.problems import quoted
+from quati_pool.files.tables import Field, read_table
+from quati_pool.project.config import load_config
+from quati_pool.store.authoring import Authoring
+from quati_pool.store.authoring_records import NewItem
+from quati_pool.store.database import Store
+
+_FIELDS = ("field", "text", "question_id", "source_id", "drafted_by")
+_MOST = 20_000
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What was added for acceptance, by field (``choices`` for sets of multiple choice), and how many were there.
+
+    ``questions`` is the number of kept questions; ``too_small`` are splits without two distinct answers, by language;
+    ``replaced`` counts sets that wait for acceptance and that a release would not use, because the answers of their
+    split are others by now.
+    """
+
+    added: Mapping[str, int]
+    there: int
+    questions: int
+    too_small: Mapping[str, Sequence[str]]
+    replaced: int
+
+
+def derive(
+    config_path: Path,
+    files: Sequence[Path] = (),
+    *,
+    languages: Sequence[str] = (),
+    release: Path | None = None,
+    database: str | None = None,
+) -> Derived:
+    """Adds the sets of multiple choice in ``languages`` (by default English, or the first language where the
+    collection has no English) and the derived texts of ``files`` (JSON lines).
+
+    ``release`` is the folder of a release whose splits stay, as sets are built from the answers of a split. What is
+    there already is not added again. Raises InputError, with the line, for a text of no kept question, a field or
+    language that the design does not have, and an empty text; nothing is added then.
+    """
+    config = load_config(config_path, writing=True)
+    design = design_of(config)
+    if not isinstance(design, Pira):
+        raise ConfigError(f"{config.path}: authoring: the design {design.id} has nothing to derive; that of pira has")
+    for language in languages:
+        if language not in design.languages:
+            among = ", ".join(design.languages)
+            raise QuatiPoolError(f"--choices {language}: the questions are written in {among}; name one of these")
+    chosen = list(dict.fromkeys(languages)) or ["en" if "en" in design.languages else design.languages[0]]
+    if release is not None and read_splits(release) is None:
+        raise QuatiPoolError(f"--release {release}: holds no release of questions, so no splits; name its folder")
+    with Store.open(database or config.labels.url, config.folder) as store:
+        with store.snapshot():
+            records = read_records(config, store)
+        splits = make_splits(records, release)
+        items: list[NewItem] = []
+        too_small: dict[str, Sequence[str]] = {}
+        current: set[str] = set()
+        for language in chosen:
+            sets, too_small[language] = choice_sets(records, splits, language)
+            for one in sets:
+                current.add(one.digest)
+                parent = one.record["item_id"]
+                source_id = f"{parent}:{CHOICES}:{one.digest}"
+                items.append(NewItem(CHOICES, source_id, one.content(), design.place(source_id), parent))
+        for path in files:
+            items += _read(path, records, design)
+        known = {(item.kind, item.source_id) for item in records.items.values()}
+        new = []
+        for item in items:
+            if (key := (item.kind, item.source_id)) not in known:
+                known.add(key)
+                new.append(item)
+        for name in sorted({item.drafted_by for item in new if item.drafted_by is not None}):
+            store.register(_version(name), "judge", {"name": name})
+        new = [item._replace(drafted_by=item.drafted_by and _version(item.drafted_by)) for item in new]
+        Authoring(store, config.name, design.id, design).add(new)
+    waiting = [item for item in records.items.values() if item.kind == CHOICES and item.state == "open"]
+    replaced = sum(
+        item.content["digest"] not in current for item in waiting if set(item.content["languages"]) <= set(chosen)
+    )
+    added = Counter(CHOICES if item.kind == CHOICES else str(item.content["field"]) for item in new)
+    kept = len(records.of(QUESTION, kept=True))
+    return Derived(dict(added), len(items) - len(new), kept, {k: v for k, v in too_small.items() if v}, replaced)
+
+
+def _version(drafter: str) -> str:
+    """The version under which a program that somebody else ran is registered."""
+    return digest({"drafter": drafter})[:16]
+
+
+def _read(path: Path, records: Records, design: Pira) -> Iterator[NewItem]:
+    """The texts of a file as items, with the name of the program in place of its version."""
+    questions = {records.released_id(one["item_id"]): one for one in records.of(QUESTION, kept=True)}
+    texts = {one["source_id"]: one for one in records.of(TEXT)}
+    fields = [Field(name, name, required=name in ("field", "text")) for name in _FIELDS]
+    for line, (name, text, question_id, source_id, drafter) in read_table(path, "jsonl", fields):
+        field = derived_field(name, design.languages)
+        if field is None or field.number not in (None, 1, 2):
+            raise InputError(path, line, f"field is {quoted(name)}; expected {_expected(design.languages)}")
+        text, drafter = text.strip(), drafter.strip()
+        if not text or len(text) > _MOST or "\x00" in text:
+            raise InputError(path, line, f"text is {quoted(text)}; expected 1 to {_MOST:,} characters")
+        if field.what in ("paraphrase", "translation.question") and len(text.splitlines()) > 1:
+            raise InputError(path, line, f"text is {quoted(text)}; expected a question on one line")
+        if drafter and (len(drafter) > _LONGEST_NAME or not drafter.isprintable()):
+            raise InputError(path, line, f"drafted_by is {quoted(drafter)}; expected a program's name, such as pegasus")
+        if field.what == "translation.text":
+            parent = _found(path, line, "source_id", source_id, texts, "no text of the collection has this id")
+        else:
+            parent = _found(path, line, "question_id", question_id, questions, "no kept question has this id")
+        content = {"field": name, "language": field.language, **_origin(path, line, parent, field), "text": text}
+        key = f"{parent['item_id']}:{name}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+        yield NewItem(DERIVED, key, content, design.place(key), parent["item_id"], drafter or None)
+
+
+def _found(path: Path, line: int, name: str, value: str, known: Mapping[str, Record], problem: str) -> Record:
+    if not value:
+        raise InputError(path, line, f"has no {name}; expected the id of what the text derives from")
+    found = known.get(value)
+    if found is None:
+        raise InputError(path, line, f"{name} is {quoted(value)}: {problem}; ids are as in the files of a release")
+    return found
+
+
+def _origin(path: Path, line: int, parent: Record, field: DerivedField) -> dict[str, Any]:
+    """What a text derives from, and the question and answer that it is shown with."""
+    if field.what == "translation.text":
+        if field.language in parent["text"]:
+            raise InputError(path, line, f"its source has the text in {field.language} already; drop this line")
+        return {"original": next(iter(parent["text"].values())), "question": None, "answer": None}
+    shown = {name: parent[name].get(field.language) for name in ("question", "answer")}
+    original = parent["answer" if field.what == "answer_paraphrase" else "question"][field.origin]
+    return {"original": original, **shown}
+
+
+def _expected(languages: Sequence[str]) -> str:
+    one, other = languages[0], languages[-1]
+    names = [f"paraphrase.1.{one}", f"answer_paraphrase.2.{other}"]
+    if one != other:
+        names += [f"translation.text.{other}", f"translation.question.{one}-{other}"]
+    return (
+        f"one such as {', '.join(names)} (paraphrases have the numbers 1 and 2; languages are {', '.join(languages)})"
+    )

@@ -1,0 +1,174 @@
+"""How far the rounds of authoring are, for leads: what waits for whom, what is out, what somebody keeps; and what a
+person has written themselves."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from quati_pool.commands.annotate.authoring.sources import rounds_of
+from quati_pool.commands.annotate.authoring.step import OwnItem
+from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.store.authoring_records import Entry, Item, RoundProgress, Task, counting
+
+
+class ItemCount(NamedTuple):
+    """The number of items of a kind by state."""
+
+    kind: str
+    open: int
+    kept: int
+    out: int
+
+
+class PersonRound(NamedTuple):
+    """A person's entries in a round that count, and the active seconds that they took; None if none was measured."""
+
+    person: str
+    round: str
+    entries: int
+    seconds: float | None
+
+
+class OutItem(NamedTuple):
+    """An item that is out, with its first text, the reason, and the person and comment of the entry that put it out, if
+    any. ``restorable``: an entry is the cause."""
+
+    item_id: int
+    kind: str
+    text: str
+    reason: str
+    by: str | None
+    comment: str | None
+    restorable: bool
+
+
+class HeldTask(NamedTuple):
+    """An open task that somebody has, with the item's first text; ``since`` is the time of their last entry in it, in
+    UTC. ``kept``: something is stored in it; else it lapses by itself."""
+
+    task_id: int
+    round: str
+    holder: str
+    text: str
+    since: datetime
+    kept: bool
+
+
+@dataclass(frozen=True)
+class RoundsOverview:
+    """The state of the rounds. ``for_leads`` are the rounds that only leads do; ``unassignable`` counts, by round, open
+    tasks that none of the people here may take."""
+
+    items: tuple[ItemCount, ...]
+    rounds: tuple[RoundProgress, ...]
+    for_leads: frozenset[str]
+    unassignable: Mapping[str, int]
+    people: tuple[PersonRound, ...]
+    out: tuple[OutItem, ...]
+    held: tuple[HeldTask, ...]
+
+
+def rounds_overview(session: AnnotationSession, token: str | None) -> RoundsOverview:
+    """The state of the rounds, for leads."""
+    session.person(token, role="lead")
+    design, authoring = rounds_of(session)
+    items, entries, tasks = authoring.items(), authoring.entries(), authoring.tasks()
+    people = {one.name: one.role == "lead" for one in session.people.all() if one.revoked_at is None}
+    return RoundsOverview(
+        items=_kinds(items),
+        rounds=tuple(authoring.progress()),
+        for_leads=frozenset(name for name, rules in design.rules.items() if rules.for_leads),
+        unassignable=authoring.unassignable(people),
+        people=_people(list(design.rounds), entries),
+        out=tuple(_out(item, entries.get(item.item_id, ())) for item in items if item.state == "out"),
+        held=_held([task for task in tasks if task.round in design.rounds], items, entries),
+    )
+
+
+def restore(session: AnnotationSession, token: str | None, item_id: int, nonce: str) -> None:
+    """Puts an item that is out back, for leads: what put it out counts no more, and its tasks are open again. Raises
+    ConflictError as ``Authoring.restore`` does."""
+    person = session.person(token, role="lead")
+    rounds_of(session)[1].restore(item_id, person.name, f"restored:{item_id}:{person.name}:{nonce}")
+
+
+def give_back(session: AnnotationSession, token: str | None, task_id: int, nonce: str) -> None:
+    """Frees a task that somebody keeps, for leads: another person begins it again. Raises ConflictError as
+    ``Authoring.give_back`` does."""
+    person = session.person(token, role="lead")
+    rounds_of(session)[1].give_back(task_id, person.name, f"released:{task_id}:{person.name}:{nonce}")
+
+
+def own_work(session: AnnotationSession, token: str | None) -> list[OwnItem]:
+    """The items that a person has made and that are not out, the newest first."""
+    person = session.person(token)
+    _, authoring = rounds_of(session)
+    items = [item for item in authoring.items() if item.made_by is not None and item.state != "out"]
+    parents = authoring.entries([item.parent_id for item in items if item.parent_id is not None])
+    mine = {entry.seq for of_item in parents.values() for entry in of_item if entry.by == person.name}
+    return [OwnItem(item.made_by, _text(item)) for item in reversed(items) if item.made_by in mine and item.made_by]
+
+
+def _kinds(items: Sequence[Item]) -> tuple[ItemCount, ...]:
+    counts: dict[str, dict[str, int]] = {}
+    for item in items:
+        of_kind = counts.setdefault(item.kind, {"open": 0, "kept": 0, "out": 0})
+        of_kind[item.state] += 1
+    return tuple(ItemCount(kind, **of_kind) for kind, of_kind in counts.items())
+
+
+def _people(rounds: Sequence[str], entries: Mapping[int, Sequence[Entry]]) -> tuple[PersonRound, ...]:
+    """By person, and in the order of the rounds."""
+    found: dict[tuple[str, str], list[float | None]] = defaultdict(list)
+    for of_item in entries.values():
+        for entry in counting(of_item):
+            found[entry.by, entry.round].append(entry.active_seconds)
+    order = {name: place for place, name in enumerate(rounds)}
+    people = []
+    for (person, one), times in sorted(found.items(), key=lambda pair: (pair[0][0], order.get(pair[0][1], -1))):
+        measured = [seconds for seconds in times if seconds is not None]
+        people.append(PersonRound(person, one, len(times), sum(measured) if measured else None))
+    return tuple(people)
+
+
+def _out(item: Item, entries: Sequence[Entry]) -> OutItem:
+    said = counting(entries)
+    # An item that its author took back, or that came in held back, has no entries.
+    cause = next((one for one in reversed(said) if one.reason == item.reason), said[-1] if said else None)
+    by, comment = (None, None) if cause is None else (cause.by, cause.content.get("comment"))
+    return OutItem(item.item_id, item.kind, _text(item), item.reason or "", by, comment, restorable=bool(said))
+
+
+def _held(tasks: Sequence[Task], items: Sequence[Item], entries: Mapping[int, Sequence[Entry]]) -> tuple[HeldTask, ...]:
+    """The longest held first."""
+    by_id = {item.item_id: item for item in items}
+    found = []
+    for task in tasks:
+        if task.state == "open" and task.holder is not None:
+            own = [one for one in entries.get(task.item_id, ()) if (one.task_id, one.by) == (task.task_id, task.holder)]
+            held = HeldTask(
+                task.task_id,
+                task.round,
+                task.holder,
+                _text(by_id[task.item_id]),
+                own[-1].created_at,
+                kept=task.leased_until is None,
+            )
+            found.append(held)
+    return tuple(sorted(found, key=lambda one: one.since))
+
+
+def _text(item: Item) -> str:
+    """The text or the question of an item, or else its first text, however deep in its content; "" if it has none."""
+
+    def first(value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+        return next(filter(None, map(first, inner)), "")
+
+    return first(item.content.get("text")) or first(item.content.get("question")) or first(item.content)

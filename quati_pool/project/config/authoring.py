@@ -1,0 +1,122 @@
+"""The section ``authoring:`` of ``pool.yaml``: how the collection's questions are written, and from what."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, InstanceOf, model_validator
+
+from quati_pool.annotation.authoring.base import Design
+from quati_pool.files.yaml_file import Model, YamlFile
+from quati_pool.project.config.components import split_component
+from quati_pool.registry import AUTHORING, NamedComponent, nearest
+
+Column = Annotated[str, Field(min_length=1)]
+
+_SPLITS = 3
+_MOST_LANGUAGES = 4
+
+
+class SourcesConfig(Model):
+    """The files of the texts that people write from (a path, a glob, or a list of these), the names of their columns
+    for the id and for the text in each language, and the columns that exports carry on. One column of text without a
+    language is in the first language."""
+
+    path: str | Annotated[list[str], Field(min_length=1)]
+    id: Column = "doc_id"
+    text: Column | dict[str, Column] = "text"
+    keep: list[Column] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _different_columns(self) -> Self:
+        if not self.text:
+            raise ValueError("text: expected the column of each language, such as {pt: text}")
+        columns = [self.id, *([self.text] if isinstance(self.text, str) else self.text.values()), *self.keep]
+        if twice := next((column for column in columns if columns.count(column) > 1), None):
+            raise ValueError(f"the column {twice!r} is named twice; name each column once")
+        return self
+
+
+class SplitConfig(Model):
+    """How a data set is split at random into train, validation and test: over question sets, or over texts, so that
+    all questions of a text are in one split. ``shares`` are in percent."""
+
+    by: Literal["sets", "texts"] = "sets"
+    shares: list[Annotated[int, Field(ge=0, le=100)]] = Field(default_factory=lambda: [80, 10, 10])
+
+    @model_validator(mode="after")
+    def _all_of_it(self) -> Self:
+        if len(self.shares) != _SPLITS or sum(self.shares) != 100 or not self.shares[0]:
+            raise ValueError(
+                f"shares: expected percent for train, validation and test that sum to 100, with some for train, such "
+                f"as [80, 10, 10], not {self.shares}"
+            )
+        return self
+
+
+class AuthoringConfig(Model):
+    """The design of the rounds with its ``parameters``, the languages of every question, and what people write from.
+    ``lease`` is how many minutes a person holds a task in which nothing is stored yet."""
+
+    design: str
+    component: InstanceOf[NamedComponent]
+    parameters: Any
+    languages: list[str]
+    sources: SourcesConfig
+    lease: Annotated[float, Field(ge=1)] = 60
+    split: SplitConfig = SplitConfig()
+
+    @property
+    def text_columns(self) -> dict[str, str]:
+        """The column of the text in each language that has one, in the order of ``languages``."""
+        text = self.sources.text
+        if isinstance(text, str):
+            return {self.languages[0]: text}
+        return {language: text[language] for language in self.languages if language in text}
+
+    def make_design(self, seed: int) -> Design[Any]:
+        """The design with its parameters."""
+        design: Design[Any] = self.component.cls(self.parameters, self.languages, seed)
+        return design
+
+
+def read_authoring(file: YamlFile, data: Any) -> AuthoringConfig | None:
+    """Reads ``authoring:``; None if there is none. Raises InputError, with the line at fault."""
+    if data is None:
+        return None
+    place = ("authoring",)
+    if not isinstance(data, dict):
+        raise file.error(place, "expected settings such as {design: pira, languages: [pt, en], sources: {path: …}}")
+    if "design" not in data:
+        raise file.error(place, f"the key 'design' is missing; {nearest('', AUTHORING.names())}")
+    common = set(AuthoringConfig.model_fields) - {"design", "component", "parameters"}
+    component, parameters, rest = split_component(file, place, data, "design", AUTHORING, common)
+    if not isinstance(getattr(component.cls, "id", None), str):
+        problem = f"{component.name} has no id, under which its items are stored"
+        raise file.error((*place, "design"), f'{problem}; give the class one, such as  id = "authoring/mine"')
+    languages = rest.get("languages", [])
+    if "languages" in rest and not (isinstance(languages, list) and 1 <= len(languages) <= _MOST_LANGUAGES):
+        problem = f"expected one to four languages, such as [pt, en], not {languages!r}"
+        raise file.error((*place, "languages"), problem)
+    for position, language in enumerate(languages):
+        if not isinstance(language, str) or len(language) != 2 or not (language.isascii() and language.islower()):
+            expected = "expected a language's two letters, such as pt (ISO 639-1; quote the Norwegian 'no')"
+            raise file.error((*place, "languages", position), f"{expected}, not {language!r}")
+        if language in languages[:position]:
+            raise file.error((*place, "languages", position), f"{language!r} is named twice; name each language once")
+    for key, model in (("sources", SourcesConfig), ("split", SplitConfig)):
+        if key in rest:
+            rest[key] = file.model((*place, key), model, rest[key])
+    config = file.model(
+        place, AuthoringConfig, {**rest, "design": component.name, "component": component, "parameters": parameters}
+    )
+    if isinstance(config.sources.text, dict):
+        for language in config.sources.text:
+            if language not in config.languages:
+                hint = nearest(language, config.languages)
+                raise file.error((*place, "sources", "text", language), f"is not among languages:; {hint}")
+    for column, parameter in component.cls.columns(parameters).items():
+        if column not in config.sources.keep:
+            problem = f"reads the column {column!r}, which sources.keep lacks; add it there"
+            raise file.error((*place, parameter, column), problem)
+    return config
