@@ -77,13 +77,13 @@
   }
 
   function show(view, body) {
+    // What is stored needs no draft; what was put off, or is not wanted any more, keeps it.
+    if (["given", "ended", "refused"].includes(view.stored)) sessionStorage.removeItem(draft(body));
     if (view.frame) begin(view);
-    if (!place("bar")) return over(view); // without a frame, there is nothing but a message
-    if (view.notice !== undefined) place("said").innerHTML = view.notice;
     if (view.stage === "signed-out" || view.stage === "fault") return over(view);
+    if (!place("bar")) return; // Streamlit drew the page again meanwhile: it is being opened
+    if (view.notice !== undefined) place("said").innerHTML = view.notice;
     if (!view.stage) return unsaid(view, body);
-    // What is stored needs no draft; what was taken back, or is not wanted any more, keeps it.
-    if (["given", "ended", "refused"].includes(view.stored)) drop(body);
     shown = { ...view, since: performance.now() };
     [doubted, warned] = [null, null];
     place("where").innerHTML = view.where;
@@ -155,7 +155,6 @@
   // Fields, and what was written in them, which survives a reload in this tab
 
   const draft = (of) => `writing ${of.item} ${of.number}`; // the item's reference is this person's
-  const drop = (body) => sessionStorage.removeItem(draft({ item: body.item, number: body.number ?? shown.number }));
 
   function value(part) {
     const { kind } = part.dataset;

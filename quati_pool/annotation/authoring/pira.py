@@ -1,4 +1,4 @@
-"""Pirá's way of writing questions and answers on texts (Paschoal et al. 2021; Pirá 2.0, Pirozelli et al. 2023, section
+"""Pirá's way of writing questions and answers on texts (Paschoal et al. 2021; Pirá 2.0, Pirozelli et al. 2024, section
 2): written in every language from a text, edited, answered and evaluated by somebody else, curated."""
 
 from __future__ import annotations
