@@ -151,9 +151,9 @@ class AuthoringView:
         hint = self._named(f"step.{name}.hint", "")
         source = self._source(step)
         return html.fill(
-            '<section class="pair{beside}">{source}<form class="form" autocomplete="off" novalidate>'
+            '<section class="pair{with_source}">{source}<form class="form" autocomplete="off" novalidate>'
             '<h1 class="step-title">{title}</h1>{hint}{shown}{fields}{own}</form></section>',
-            beside=Markup(" beside") if source else Markup(""),
+            with_source=Markup(" with-source") if source else Markup(""),
             source=source,
             title=self._named(f"step.{name}.title", name),
             hint=html.fill('<p class="hint">{hint}</p>', hint=hint) if hint else Markup(""),
@@ -212,7 +212,7 @@ class AuthoringView:
     def _shown(self, step: WritingStep) -> Markup:
         """What is shown above the fields, but for what these begin with."""
         filled = {field.prefilled for field in step.step.fields}
-        beside = texts_of(step)
+        texts = texts_of(step)
         cards = [
             html.fill(
                 '<div class="shown" data-shown="{name}"><h2>{title}</h2>{value}</div>',
@@ -221,7 +221,7 @@ class AuthoringView:
                 value=self._value(value, name, right=step.shown.get("correct")),
             )
             for name, value in step.shown.items()
-            if not (name in _APART or (name == TEXT and beside) or filled.issuperset(_leaves(name, value)))
+            if not (name in _APART or (name == TEXT and texts) or filled.issuperset(_leaves(name, value)))
             if not _empty(value)
         ]
         return html.fill(

@@ -167,10 +167,10 @@ def _source(source: About) -> list[str]:
     """A data set that the collection was built from, with its own licence and citation."""
     facts = [f"- License: {line(source.license) if source.license else 'not stated by the data set'}"]
     facts += [f"- Home: {line(source.url)}"] if source.url else []
-    told = [line(source.description)] if source.description else []
+    described = [line(source.description)] if source.description else []
     cited = (source.citation or "").strip()
     title = f"### {line(source.title or source.name)} ({line(source.name)})"
-    return [title, *told, "\n".join(facts), *([_fenced(cited, "bibtex")] if cited else [])]
+    return [title, *described, "\n".join(facts), *([_fenced(cited, "bibtex")] if cited else [])]
 
 
 def _contents(parts: Sequence[Part]) -> str:

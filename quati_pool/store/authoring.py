@@ -6,7 +6,7 @@ holds which task.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -76,15 +76,13 @@ class Authoring(AuthoringReading):
         """
         new: dict[tuple[str, str], NewItem] = {}
         there = changed = 0
+        for item in items:
+            self._check_item(item)
         with self._writing() as connection:
-            known = {
-                (row.kind, row.source_id): row.content
-                for row in connection.execute(select(i.kind, i.source_id, i.content).where(self._mine))
-            }
+            known = self._contents(connection, items)
             for item in items:
                 key = (item.kind, item.source_id)
                 if key not in known:
-                    self._check_item(item)
                     new[key] = item
                     known[key] = item.content
                 elif canonical(known[key]) == canonical(item.content):
@@ -97,6 +95,15 @@ class Authoring(AuthoringReading):
                 connection.execute(insert(authoring_items), [self._row(item) for item in new.values()])
                 reconcile(connection, self._collection, self._plan, works(connection, self._mine, i.item_id > last))
         return Added(len(new), there, changed)
+
+    def _contents(self, connection: Connection, items: Sequence[NewItem]) -> dict[tuple[str, str], Mapping[str, Any]]:
+        """The stored content of those of these items that are there, by kind and source_id."""
+        of_kinds = i.kind.in_({item.kind for item in items})
+        found: dict[tuple[str, str], Mapping[str, Any]] = {}
+        for some in chunks([item.source_id for item in items]):
+            wanted = select(i.kind, i.source_id, i.content).where(self._mine, of_kinds, i.source_id.in_(some))
+            found |= {(row.kind, row.source_id): row.content for row in connection.execute(wanted)}
+        return found
 
     def reconcile_all(self) -> None:
         """Brings the tasks and states of all items to what the plan wants now, as a design's parameters may have

@@ -47,7 +47,7 @@ class AuthoringReading:
         self._mine_by_id = and_(looked_up(i.collection) == collection, looked_up(i.design) == design)
 
     def task(self, task_id: int) -> Task | None:
-        """A task by its id, whoever holds it."""
+        """A task by its id; anybody may hold it."""
         with self._store.reading() as connection:
             return self._task(connection, task_id)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, insert, select, update
 
@@ -28,6 +28,7 @@ NOBODYS: Mapping[str, Any] = {"holder": None, "leased_until": None, "skips": 0}
 """The columns of a task without a holder."""
 
 Key = tuple[str, int]  # round and replicate
+Id = TypeVar("Id", int, str)
 
 
 def item_of(row: Row[Any]) -> Item:
@@ -136,7 +137,7 @@ def reconcile(connection: Connection, collection: str, plan: Plan, some: Iterabl
             connection.execute(update(authoring_items).where(i.item_id.in_(chunk)).values(state=state, reason=reason))
 
 
-def chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+def chunks(ids: Sequence[Id]) -> Iterator[Sequence[Id]]:
     """Parts that one statement can take."""
     for start in range(0, len(ids), _IDS_A_STATEMENT):
         yield ids[start : start + _IDS_A_STATEMENT]

@@ -1,5 +1,5 @@
-"""Twenty people in all rounds of writing at once, whose server is killed under them: everything that they were told is
-stored is there, once, as they wrote it, and nobody assessed what they wrote."""
+"""Twenty people in all rounds of writing at once, whose server is killed under them: everything that their
+pages called stored is there, once, as they wrote it, and nobody assessed what they wrote."""
 
 from __future__ import annotations
 

@@ -228,14 +228,14 @@ KILLED = """
 from tests.store.authoring import Rounds
 from tests.store.test_authoring_together import step
 from quati_pool.store.authoring import Authoring
-class Told(Authoring):
+class Announcing(Authoring):
     def submit(self, name, task_id, step, entry, *, makes=None):
         tell("sent", name, task_id, step, entry.nonce.replace(" ", "_"))
         stored = super().submit(name, task_id, step, entry, makes=makes)
         tell("stored", stored.seq, entry.nonce.replace(" ", "_"))
         return stored
 with Store.open(sys.argv[1], Path()) as store:
-    authoring = Told(store, "pira", "tests/rounds", Rounds(1))
+    authoring = Announcing(store, "pira", "tests/rounds", Rounds(1))
     authoring.reconcile_all()
     people = [("ana", False), ("bia", False), ("lea", True)]
     while any([step(authoring, name, lead) for name, lead in people]):
@@ -254,19 +254,19 @@ def test_processes_killed_at_any_moment_lose_nothing_and_double_nothing(store: S
     ended = False
     while not ended:
         with start(KILLED, made_url) as process:
-            told = []
+            printed = []
             for _ in range(chosen.randint(5, 60)):
-                told.append(line(process))
-                if told[-1] in ("end", ""):
+                printed.append(line(process))
+                if printed[-1] in ("end", ""):
                     break
             process.send_signal(signal.SIGKILL)
             assert process.stdout is not None
             # A last line may be cut short where it was being written.
-            told += [rest.rstrip("\n") for rest in process.stdout if rest.endswith("\n")]
-        ended = "end" in told
+            printed += [rest.rstrip("\n") for rest in process.stdout if rest.endswith("\n")]
+        ended = "end" in printed
         kills += not ended
         sent = None
-        for one in filter(None, told):
+        for one in filter(None, printed):
             what, *values = one.split()
             if what == "sent":
                 sent = (values[0], int(values[1]), int(values[2]), values[3].replace("_", " "))

@@ -64,8 +64,8 @@ def _writing(state: WorkspaceState) -> Iterator[NextStep]:
         return
     if not writing.states:
         yield NextStep(("annotate",), "nobody has begun to write questions")
-    if waiting := [f"{one.round} {one.open + one.held:,}" for one in writing.rounds if one.open + one.held]:
-        yield NextStep(("annotate",), f"tasks of writing wait: {', '.join(waiting)}")
+    if writing.waiting:
+        yield NextStep(("annotate",), f"tasks of writing wait: {writing.waiting}")
     finished = writing.states.get(writing.unit, {}).get("kept", 0)
     forms = possible_forms(settings.make_design(state.config.seed)) if state.config.release.texts else []
     folders = [Workspace(state.config.folder).export(form) for form in forms]

@@ -103,10 +103,7 @@ def _finished(found: RoundsReport) -> str:
 
 
 def _waiting(found: RoundsReport) -> str:
-    waiting = [f"{one.round} {one.open + one.held:,}" for one in found.rounds if one.open + one.held]
-    if not waiting:
-        return "No task waits."
-    return f"Tasks that wait: {', '.join(waiting)}."
+    return f"Tasks that wait: {found.waiting}." if found.waiting else "No task waits."
 
 
 def _too_small(language: str, splits: Sequence[str]) -> list[str]:

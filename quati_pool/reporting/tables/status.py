@@ -49,8 +49,7 @@ def writing_in_words(status: Status) -> str:
         return ""
     states = found.states.get(found.unit, {})
     finished = f"{states.get('kept', 0):,} of {sum(states.values()):,} questions are finished"
-    waiting = [f"{one.round} {one.open + one.held:,}" for one in found.rounds if one.open + one.held]
-    return f"{finished}, tasks wait: {', '.join(waiting)}" if waiting else f"{finished}, no task waits"
+    return f"{finished}, tasks wait: {found.waiting}" if found.waiting else f"{finished}, no task waits"
 
 
 def systems_in_words(status: Status) -> str:

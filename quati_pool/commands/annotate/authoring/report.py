@@ -126,6 +126,12 @@ class RoundsReport:
     people: int
     units: Sequence[ListedUnit] = ()
 
+    @property
+    def waiting(self) -> str:
+        """The tasks that are not done, by round, such as ``create 3, edit 2``; empty if there are none."""
+        left = ((one.round, one.open + one.held) for one in self.rounds)
+        return ", ".join(f"{name} {count:,}" for name, count in left if count)
+
 
 @dataclass(frozen=True, eq=False)
 class AuthoringReport:
