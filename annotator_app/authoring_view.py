@@ -1,8 +1,8 @@
 """The HTML of the page where people write: what a step shows, and its form, drawn from the step's fields.
 
 The page's script (``assets/authoring.js``) puts these pieces in place. Everything untrusted in them is escaped here, by
-``html``; the script inserts no text of its own making as HTML. A design that is not ours has no messages: its names are
-shown as they are.
+``html``; the script inserts no text of its own making as HTML. The rounds and steps of a design that is not ours have
+no messages: their names are shown as they are.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from annotator_app import guide, html, words
+from annotator_app import constraints_view, guide, html, words
 from annotator_app.words import Voice
+from quati_pool.annotation.authoring.base import Design
 from quati_pool.annotation.authoring.forms import Doubt, Field, WritingError, at_path
+from quati_pool.annotation.authoring.pira import Pira
+from quati_pool.annotation.authoring.romqa import Romqa
 from quati_pool.annotation.evidence import evidence_in
 from quati_pool.commands.annotate.authoring.step import WritingStep
 from quati_pool.commands.annotate.questions.rules import COMMENT_CHARACTERS
@@ -29,6 +32,12 @@ _LANGUAGE = re.compile("[a-z]{2}")
 _SAID_BY_THE_SCRIPT = ("confirm", "drop_unsent", "was", "nothing_marked", "too_quick")
 _SAID_AS_WHERE_PEOPLE_GRADE = ("not_stored", "try_again", "evidence_keys", "evidence_touch")
 _KEYS = ("go", "undo", "later", "cannot", "evidence", "language", "rows", "enter", "leave", "guide")
+
+
+def has_messages(design: Design[Any] | None) -> bool:
+    """Whether there are messages on the rounds and steps of a design; one of somebody else may give their names to
+    something else."""
+    return isinstance(design, Pira | Romqa)
 
 
 class AuthoringView:
@@ -46,6 +55,11 @@ class AuthoringView:
         if f"authoring.{key}" in words.messages(self._voice.language):
             return self._say(key)
         return html.one_line(otherwise.replace("_", " "))
+
+    def _of_design(self, key: str, otherwise: str) -> str:
+        """The message on a round or step, or else what the design calls it."""
+        known = has_messages(self._session.design)
+        return self._named(key, otherwise) if known else html.one_line(otherwise.replace("_", " "))
 
     def _explained(self, section: str, reason: str | None, values: Mapping[str, Any], otherwise: str) -> str:
         """The sentence for a reason that a design gives, with its values filled in, or else what it says itself."""
@@ -109,7 +123,9 @@ class AuthoringView:
             return self._say("store_set")
         if step.step.reveals:
             return self._say("store_reveals")
-        return self._say("accept" if step.refusals else "store")
+        if step.refusals and all(field.prefilled or not field.required for field in step.step.fields):
+            return self._of_design(f"accepts.{step.step.name}", self._say("accept"))
+        return self._say("store")
 
     def _reasons(self, refusals: Sequence[str]) -> Markup:
         buttons = [
@@ -134,7 +150,7 @@ class AuthoringView:
         """Where the person is, and what was stored last."""
         parts = []
         if step is not None:
-            name = self._named(f"round.{step.round}", step.round)
+            name = self._of_design(f"round.{step.round}", step.round)
             parts.append(html.fill('<span class="badge">{name}</span>', name=name))
             if step.steps > 1:
                 place = self._say("step_of", number=step.number + 1, steps=step.steps)
@@ -148,14 +164,14 @@ class AuthoringView:
         """What the step shows, and its form."""
         name = step.step.name
         several = len({found for field in step.step.fields if (found := _number(field.name))}) > 1
-        hint = self._named(f"step.{name}.hint", "")
+        hint = self._of_design(f"step.{name}.hint", "")
         source = self._source(step)
         return html.fill(
             '<section class="pair{with_source}">{source}<form class="form" autocomplete="off" novalidate>'
             '<h1 class="step-title">{title}</h1>{hint}{shown}{fields}{own}</form></section>',
             with_source=Markup(" with-source") if source else Markup(""),
             source=source,
-            title=self._named(f"step.{name}.title", name),
+            title=self._of_design(f"step.{name}.title", name),
             hint=html.fill('<p class="hint">{hint}</p>', hint=hint) if hint else Markup(""),
             shown=self._shown(step),
             fields=html.join(
@@ -213,6 +229,8 @@ class AuthoringView:
         """What is shown above the fields, but for what these begin with."""
         filled = {field.prefilled for field in step.step.fields}
         texts = texts_of(step)
+        logical = constraints_view.shows(step.shown)
+        apart = (*_APART, *constraints_view.NAMES) if logical else _APART
         cards = [
             html.fill(
                 '<div class="shown" data-shown="{name}"><h2>{title}</h2>{value}</div>',
@@ -221,11 +239,12 @@ class AuthoringView:
                 value=self._value(value, name, right=step.shown.get("correct")),
             )
             for name, value in step.shown.items()
-            if not (name in _APART or (name == TEXT and texts) or filled.issuperset(_leaves(name, value)))
+            if not (name in apart or (name == TEXT and texts) or filled.issuperset(_leaves(name, value)))
             if not _empty(value)
         ]
         return html.fill(
-            "{flags}{cards}{similar}{versions}",
+            "{flags}{cards}{logical}{similar}{versions}",
+            logical=constraints_view.drawn(step.shown, self._voice) if logical else Markup(""),
             flags=self._flags(step.shown.get("flags")),
             cards=html.fill('<div class="cards">{cards}</div>', cards=html.join(cards)) if cards else Markup(""),
             similar=self._similar(step.shown.get("similar")),

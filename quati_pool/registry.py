@@ -257,7 +257,14 @@ POOL_METHODS = Registry(
         "judge-order": "quati_pool.pooling.methods.judge_order:JudgeOrder",
     },
 )
-AUTHORING = Registry("authoring", {"pira": "quati_pool.annotation.authoring.pira:Pira"}, noun="authoring design")
+AUTHORING = Registry(
+    "authoring",
+    {
+        "pira": "quati_pool.annotation.authoring.pira:Pira",
+        "romqa": "quati_pool.annotation.authoring.romqa:Romqa",
+    },
+    noun="authoring design",
+)
 BENCHMARKS = Registry(
     "benchmarks",
     {

@@ -12,6 +12,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from annotator_app import context, error_notices, html, theme, words
+from annotator_app.authoring_view import has_messages
 from annotator_app.figures_table import figures_table
 from quati_pool.commands.annotate.authoring import overview
 from quati_pool.commands.annotate.authoring.overview import RoundsOverview
@@ -46,7 +47,8 @@ def _named(key: str, otherwise: str) -> str:
 
 
 def _round(name: str) -> str:
-    return _named(f"authoring.round.{name}", name)
+    known = has_messages(context.session().design)
+    return _named(f"authoring.round.{name}", name) if known else html.one_line(name.replace("_", " "))
 
 
 def _kind(name: str) -> str:

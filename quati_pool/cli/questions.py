@@ -11,6 +11,7 @@ import typer
 from quati_pool.cli.console import show
 from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption, FullOption
 from quati_pool.cli.progress import ConsoleListener
+from quati_pool.cli.question_constraints import constraints
 
 questions = typer.Typer(
     help="Questions that people write in the app: list them, export or release them; reports of their rounds.",
@@ -21,11 +22,14 @@ questions = typer.Typer(
 
 class ReleaseForm(StrEnum):
     pira = "pira"
+    romqa = "romqa"
     jsonl = "jsonl"
     hf = "hf"
 
 
 def register(app: typer.Typer) -> None:
+    example = "Example: quati-pool questions constraints triples.tsv --texts texts.jsonl"
+    questions.command(epilog=example)(constraints)
     app.add_typer(questions, name="questions")
 
 
@@ -109,7 +113,8 @@ def derive(
     output_format: FormatOption = Format.table,
 ) -> None:
     """Add what programs derive from finished questions, for people to accept or refuse in the app: sets of multiple
-    choice, built as bench pira mcqa builds them, and the paraphrases and translations of files."""
+    choice, built as bench pira mcqa builds them, and the paraphrases and translations of files. With the design romqa:
+    pairs with questions of the set that compare: names, for people to rate how natural both are."""
     from quati_pool.commands.annotate.authoring.derive import derive as derive_texts
     from quati_pool.reporting.answers import authoring as answers
     from quati_pool.reporting.json_data.authoring import as_data
@@ -126,8 +131,8 @@ def report(
     full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
-    """Report on the rounds in which questions are written: evaluations and agreement on them, token F1 and exact match
-    of people's answers, time and counts by person."""
+    """Report on the rounds in which questions are written, with time and counts by person. Pirá's: evaluations and
+    agreement on them, token F1 and exact match of people's answers. RoMQA's: verification, sizes, naturalness."""
     from quati_pool.commands.annotate.authoring.report import report as authoring_report
     from quati_pool.reporting.answers import authoring as answers
     from quati_pool.reporting.json_data.authoring import as_data
@@ -139,7 +144,7 @@ def report(
 
 @questions.command(epilog="Example: quati-pool questions release --as pira -o pira-data")
 def release(
-    form: Annotated[ReleaseForm, typer.Option("--as", help="Pirá's own columns, JSON lines, or for Hugging Face.")],
+    form: Annotated[ReleaseForm, typer.Option("--as", help="Pirá's columns, RoMQA's files, JSON lines, or for HF.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder; its splits stay.")],
     config: ConfigOption = Path("pool.yaml"),
     allow_missing: Annotated[

@@ -177,7 +177,7 @@ class YamlFile:
                 # pydantic's location also contains the branch of a union, which is not a key.
                 at = (*at, part) if (*at, part) in self._lines else at
             if fault["type"] == "missing":
-                raise self.error(place, f"the key {fault['loc'][-1]!r} is missing; add it") from None
+                raise self.error(at, f"the key {fault['loc'][-1]!r} is missing; add it") from None
             if fault["type"] == "extra_forbidden":
                 hint = nearest(str(fault["loc"][-1]), _keys_at(model, fault["loc"][:-1]))
                 raise self.error(at, f"unknown key; {hint}") from None

@@ -2,7 +2,7 @@
 
 There are two gold sets: the right answers among a question's candidates, compared with all answers given; and the
 complete answers, compared with the first k answers given. Zhong, Shi, Yih, Zettlemoyer, "RoMQA: A Benchmark for Robust,
-Multi-evidence, Multi-answer Question Answering", Findings of EMNLP 2022, arXiv 2210.14353, and the evaluation script
+Multi-evidence, Multi-answer Question Answering", Findings of EMNLP 2023, arXiv 2210.14353, and the evaluation script
 released with it.
 """
 

@@ -11,7 +11,7 @@ of answers are in percent (the released script gives shares from 0 to 1):
 - ``cluster_min <measure>`` of each: the lowest value among a cluster's questions, averaged over the clusters.
 
 Answers match by the exact name (its canonical Wikidata label); aliases are not accepted, as in the released script.
-Zhong, Shi, Yih, Zettlemoyer, Findings of EMNLP 2022, arXiv 2210.14353.
+Zhong, Shi, Yih, Zettlemoyer, Findings of EMNLP 2023, arXiv 2210.14353.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ class Romqa(Benchmark):
     license = "CC BY-NC (the repository and its scripts; the data come from Wikidata and T-REx)"
     citation = (
         "Victor Zhong, Weijia Shi, Wen-tau Yih, Luke Zettlemoyer: RoMQA: A Benchmark for Robust, Multi-evidence, "
-        "Multi-answer Question Answering. Findings of EMNLP 2022, arXiv 2210.14353"
+        "Multi-answer Question Answering. Findings of EMNLP 2023, arXiv 2210.14353"
     )
     source = SOURCE
     tasks: ClassVar[Mapping[str, Task]] = _by_name(ClosedTask(), OpenTask(), GoldTask(), EvidenceTask())

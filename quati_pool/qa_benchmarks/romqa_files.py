@@ -24,6 +24,8 @@ T = TypeVar("T")
 SOURCE = "https://github.com/facebookresearch/romqa"
 SPLITS = {"train": "train", "dev": "validation", "test": "test"}
 """The released name of each split, and the name here."""
+KINDS = ("gold", "closed", "open")
+"""The kinds of files. All hold the candidates; only the gold ones have their evidence."""
 
 _NAME = re.compile(r"(?:.*[._-])?(train|dev|test)(\.noanswer)?\.json(?:\.bz2)?", re.DOTALL)
 _BZ2_MARK = b"BZh"

@@ -40,13 +40,60 @@ class AspectAgreement(NamedTuple):
     n: int
 
 
+Ends = tuple[float | None, float | None, float | None]
+"""A number with the ends of its 95 % interval; None where undefined."""
+
+
+class Verified(NamedTuple):
+    """The share from 0 to 1 of ``n`` questions on which all ``verifiers`` agree that they ask exactly what they should,
+    and their agreement; None where undefined."""
+
+    share: float | None
+    low: float | None
+    high: float | None
+    n: int
+    verifiers: int
+    alpha: float | None
+    ac1: float | None
+
+
+class QuestionSizes(NamedTuple):
+    """The questions of a split on constraints: mean and median of constraints, answers and different evidence texts a
+    question, and the share of the constraints that are negated; None where undefined."""
+
+    split: str
+    clusters: int
+    questions: int
+    constraints: tuple[float, float] | None
+    negated: float | None
+    answers: tuple[float, float] | None
+    evidence: tuple[float, float] | None
+
+
+class Naturalness(NamedTuple):
+    """How likely a person would ask the questions, from 1 to 5, next to those of the set ``other``, in ``pairs`` of a
+    question of each; ``raters`` people rated them, not all of them each pair. ``p`` is that of a randomisation test of
+    ``between_clusters``, the mean difference of clusters."""
+
+    other: str
+    pairs: int
+    raters: int
+    ours: Ends
+    theirs: Ends
+    difference: Ends
+    between_clusters: float | None
+    p: float | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class QuestionFacts:
     """What the card says of a data set.
 
     ``units`` counts the units by split, ``split_by`` what was drawn, ``seed`` by which seed. ``rounds`` are the numbers
     of finished tasks; ``out`` counts what was left out, by kind and reason; ``open`` what was not
-    finished by then, by kind. ``derived_by`` counts accepted texts by the program that wrote them.
+    finished by then, by kind. ``derived_by`` counts accepted texts by the program that wrote them. ``verified``,
+    ``sizes`` and ``naturalness`` are of questions on constraints, of which ``shared_constraints`` are in several
+    splits.
     """
 
     unit: str
@@ -60,18 +107,23 @@ class QuestionFacts:
     human: Sequence[HumanScore] = ()
     agreement: Sequence[AspectAgreement] = ()
     derived_by: Mapping[str, int] = field(default_factory=dict)
+    verified: Verified | None = None
+    sizes: Sequence[QuestionSizes] = ()
+    naturalness: Naturalness | None = None
+    shared_constraints: int = 0
 
 
 def card(about: ReleaseConfig, name: str, facts: QuestionFacts) -> str:
     """The card in GitHub-flavored Markdown. People are in it by number only."""
     total = sum(facts.units.values())
     rows: list[list[Cell]] = [[split, count] for split, count in facts.units.items()]
-    unit, over = f"{line(facts.unit)}s", "texts" if facts.split_by == "texts" else "question sets"
+    unit, over = f"{line(facts.unit)}s", "question sets" if facts.split_by == "sets" else line(facts.split_by)
     sections = [
         *introduction(about, name),
         "## Contents",
         f"{total:,} {unit}; splits are over {over}, drawn at random with the seed {facts.seed}.",
-        table(["Split", unit], rows),
+        table(["Split", unit], rows) if not facts.sizes else _sizes(facts.sizes),
+        *(_sampling(facts.shared_constraints) if facts.sizes else ()),
         "## How it was written",
         f"{counted(facts.people, 'person', 'people')} took part; the files number them, and name nobody.",
         table(["Round", "Finished"], [[line(one), count] for one, count in facts.rounds.items() if count]),
@@ -91,6 +143,8 @@ def card(about: ReleaseConfig, name: str, facts: QuestionFacts) -> str:
             "Krippendorff's α (ordinal for scales) and Gwet's AC1 over the questions that several people evaluated.",
             table(["Aspect", "α", "AC1", "Questions"], [_agreement(one) for one in facts.agreement]),
         ]
+    sections += [] if facts.verified is None else _verified(facts.verified)
+    sections += [] if facts.naturalness is None else _naturalness(facts.naturalness)
     left_out = [f"- {line(kind)}: {_reasons(reasons)}" for kind, reasons in facts.out.items()]
     if left_out:
         sections += ["## Left out", "\n".join(left_out)]
@@ -157,6 +211,83 @@ def _without_nothing(found: pa.DataType) -> pa.DataType | None:
         kept = [(name, part) for name, part in parts if part is not None]
         return pa.struct(kept) if kept else None
     return found
+
+
+def _sampling(shared: int) -> list[str]:
+    constraints = "No constraint is in two splits"
+    if shared:
+        are = "1 constraint is" if shared == 1 else f"{shared:,} constraints are"
+        constraints = f"{are} in several splits, as the clusters are of several draws"
+    return [
+        f"{constraints}; entities may be, as answers, as candidates or in constraints.",
+        "Clusters of constraints and their logical queries were drawn by `quati-pool questions constraints`, after "
+        "RoMQA (Zhong et al., Findings of EMNLP 2023, section 2.1). quati-pool defines what the paper leaves open "
+        "(docs/constraints.md): how a cluster grows, which of the redundant constraints goes, which wrong candidates "
+        "are drawn.",
+    ]
+
+
+def _sizes(sizes: Sequence[QuestionSizes]) -> str:
+    headings = ["Split", "Questions", "Clusters", "Constraints", "Negated", "Answers", "Evidence texts"]
+    rows: list[list[Cell]] = [
+        [
+            line(one.split),
+            one.questions,
+            one.clusters,
+            _mean_and_median(one.constraints),
+            "undefined" if one.negated is None else f"{100 * one.negated:.1f} %",
+            _mean_and_median(one.answers),
+            "none" if one.evidence is None else _mean_and_median(one.evidence),
+        ]
+        for one in sizes
+    ]
+    note = "A question's constraints, answers and different evidence texts: mean (median)."
+    return "\n\n".join([table(headings, rows), note])
+
+
+def _mean_and_median(found: tuple[float, float] | None) -> str:
+    return "undefined" if found is None else f"{found[0]:,.1f} ({found[1]:,.1f})"
+
+
+def _verified(found: Verified) -> list[str]:
+    if found.share is None:
+        return []
+    agree = "both verifiers agree" if found.verifiers == 2 else f"all {found.verifiers} verifiers agree"
+    who = "the verifier says" if found.verifiers == 1 else agree
+    share = f"{100 * found.share:.1f} %"
+    if found.low is not None and found.high is not None:
+        share += f" (95 % interval over clusters {100 * found.low:.1f} to {100 * found.high:.1f} %)"
+    sections = [
+        "## Verification",
+        f"Of {counted(found.n, 'question', 'questions')} that people wrote, {who} that {share} ask exactly what their "
+        "constraints say; no other question is in the data set.",
+    ]
+    if found.verifiers > 1:
+        alpha, ac1 = _shown(found.alpha, 3), _shown(found.ac1, 3)
+        sections.append(f"Agreement of verifiers: Krippendorff's α {alpha}, Gwet's AC1 {ac1}.")
+    return sections
+
+
+def _naturalness(found: Naturalness) -> list[str]:
+    other = line(found.other)
+    p = "undefined" if found.p is None else f"{found.p:.2g}"
+    people, pairs = counted(found.raters, "person", "people"), counted(found.pairs, "pair", "pairs")
+    return [
+        "## Naturalness",
+        f"{people} in all, who did not know which is which, rated {pairs} of a question from here and one of "
+        f"{other} from 1 to 5, by how likely a person would ask each; intervals (95 %) are over clusters.",
+        table(
+            ["Questions", "Mean", "95 % interval"],
+            [["these", *_ends(found.ours)], [other, *_ends(found.theirs)], ["difference", *_ends(found.difference)]],
+        ),
+        f"Mean difference of clusters: {_shown(found.between_clusters, 2)}; randomisation test: p {p}.",
+    ]
+
+
+def _ends(found: Ends) -> list[Cell]:
+    value, low, high = found
+    interval = "undefined" if low is None or high is None else f"{low:.2f} to {high:.2f}"
+    return [_shown(value, 2), interval]
 
 
 def _score(one: HumanScore) -> list[Cell]:

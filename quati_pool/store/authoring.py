@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Update, and_, exists, false, func, insert, or_, select, update
 
-from quati_pool.store.authoring_reading import SEEN, AuthoringReading
+from quati_pool.store.authoring_reading import ONLY_SEEN, AuthoringReading
 from quati_pool.store.authoring_reconcile import (
     ENTRIES,
     NOBODYS,
@@ -197,13 +197,13 @@ class Authoring(AuthoringReading):
 
     def _free_for(self, name: str, one: str) -> list[ColumnElement[bool]]:
         """Conditions for tasks of a round that a person has no other task like, and where it is apart, of items that
-        are new to them: that they have neither made nor have an entry on, except of having seen this very task, nor
-        on what came of them."""
+        are new to them: that they have neither made nor have an entry on, except of having seen this very task or
+        taken back what they entered in it, nor on what came of them."""
         other = authoring_tasks.alias().c
         like = (other.item_id == t.item_id, other.round == t.round, other.task_id != t.task_id)
         conditions = [~exists().where(*like, other.holder == name)]
         if apart := self._rules[one].apart:
-            only_seen = and_(func.coalesce(e.task_id, 0) == t.task_id, e.action.in_(SEEN))
+            only_seen = and_(func.coalesce(e.task_id, 0) == t.task_id, ONLY_SEEN)
             conditions.append(~exists().where(e.by == name, e.item_id == i.item_id, ~only_seen))
             conditions.append(~exists().where(e.by == name, e.seq == i.made_by))
             child = authoring_items.alias().c
@@ -385,9 +385,9 @@ class Authoring(AuthoringReading):
             self._reconcile(connection, task.item_id)
 
     def restore(self, item_id: int, by: str, nonce: str) -> None:
-        """Puts an item that is out back by freeing the tasks whose entries made it so, the newest first. Raises
-        ConflictError if there is no such item (``gone``), it is not out (``changed``), or no entry is the cause
-        (``used``)."""
+        """Puts an item that is out back by freeing the tasks whose entries made it so: all in which it was refused,
+        then as many others as needed, the newest first. Raises ConflictError if there is no such item (``gone``), it is
+        not out (``changed``), or no entry is the cause (``used``)."""
         with self._writing() as connection:
             if self._known(connection, nonce, by, "released", None, item_id=item_id, reason="restored") is not None:
                 return
@@ -397,9 +397,11 @@ class Authoring(AuthoringReading):
             [work] = found
             tasks = {task.task_id: task for task in work.tasks.values()}
             freed: list[Task] = []
-            causes = [entry.task_id for entry in reversed(counting(work.entries)) if entry.task_id is not None]
-            for task_id in dict.fromkeys(causes):
-                if work.wanted(self._plan).state != "out":
+            said = [(one.action, one.task_id) for one in reversed(counting(work.entries)) if one.task_id is not None]
+            # A refusal that stayed would put the item out again as soon as the others have spoken.
+            refused = dict.fromkeys(task_id for action, task_id in said if action == "refused")
+            for task_id in refused | dict.fromkeys(task_id for _, task_id in said):
+                if task_id not in refused and work.wanted(self._plan).state != "out":
                     break
                 newest = work.entries[-1]
                 work = work.after(replace(newest, seq=newest.seq + 1, task_id=task_id, action="released", undoes=None))

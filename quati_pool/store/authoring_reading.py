@@ -31,6 +31,10 @@ SEEN: tuple[EntryAction, ...] = ("opened", "skipped")
 
 i, t, e = authoring_items.c, authoring_tasks.c, authoring_entries.c
 
+_undoing = authoring_entries.alias().c
+ONLY_SEEN = or_(e.action.in_((*SEEN, "undone")), exists().where(_undoing.undoes == e.seq))
+"""The entries of a person who has seen an item and says nothing about it, or has taken back what they said."""
+
 
 class AuthoringReading:
     """The part of ``Authoring`` that writes nothing."""
@@ -168,7 +172,7 @@ class AuthoringReading:
             .join(authoring_entries, e.seq == i.made_by, isouter=True)
             .where(self._mine)
         )
-        seen = case((e.action.in_(SEEN), e.task_id), else_=None)
+        seen = case((ONLY_SEEN, e.task_id), else_=None)
         having_entries = (
             select(e.item_id, i.parent_id, e.by, seen).join(authoring_items, i.item_id == e.item_id).where(self._mine)
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from annotator_app.words import Voice
 from quati_pool.annotation.authoring.forms import Doubt, Field, Step, WritingError
 from quati_pool.commands.annotate.authoring.step import OwnItem, WritingStep
 from quati_pool.commands.annotate.session import AnnotationSession
+from tests.annotation.authoring import tiny_design
 from tests.annotator_app import authored
 
 
@@ -183,6 +185,21 @@ def test_reasons_of_another_design_are_said_in_its_own_words(view: AuthoringView
     assert view.refusal(WritingError("far too long", "long", "title", by=4)) == "far too long"
     assert view.doubt(Doubt("hidden ‮reason", "title", {})) == "hidden ⟨U+202E⟩reason"
     assert "“the paper‮”" not in view.doubt(Doubt("decontextualised", "title", {"words": "the paper‮"}))
+
+
+def test_a_design_of_somebody_else_has_no_messages_on_its_steps(tmp_path: Path) -> None:
+    """Its rounds may be called as RoMQA's, and be about something else."""
+    sources = {"path": "texts.csv", "text": "abstract"}
+    path = authored.workspace(tmp_path / "tiny", design="mine.py:Tiny", languages=["en"], sources=sources)
+    code = Path(tiny_design.__file__).read_text(encoding="utf-8")
+    (path.parent / "mine.py").write_text(code, encoding="utf-8")
+    with AnnotationSession.open(path) as opened:
+        other = AuthoringView(opened, Voice("pt"))
+        for name in ("rate", "verify", "write"):
+            one = step({}, name=name, round=name, refusals=("odd",))
+            assert text_of(str(other.step(one))) == name
+            assert text_of(str(other.progress(one, 0, None))).startswith(f"{name} ")
+            assert text_of(other.bar(one, undoable=False)).count("Aceitar") == 1
 
 
 def test_items_that_were_made_are_listed_with_a_way_back(view: AuthoringView) -> None:

@@ -19,7 +19,7 @@ import yaml
 from quati_pool.commands.annotate.session import AnnotationSession
 from tests.commands import small_collection
 from tests.commands.annotate import people_at_work, writers
-from tests.commands.annotate.authoring import five_questions
+from tests.commands.annotate.authoring import five_questions, romqa_people
 from tests.commands.judged import ID_PATTERN, many, pair, workspace
 from tests.former.kept_workspace import unpack
 from tests.llm.server import ServerProcess
@@ -428,6 +428,25 @@ AUTHORING = Scene(
     saved=["released/*.json"],
 )
 
+
+def constraints(stack: ExitStack) -> None:
+    romqa_people.romqa_workspace(Path("logic"), [romqa_people.made_cluster(number, 4) for number in range(3)])
+    people = romqa_people.RomqaPeople(inexact=["not place of birth Q201"], doubting=["bia", "caio"])
+    romqa_people.people_done(Path("logic"), people)
+
+
+CONSTRAINTS = Scene(
+    constraints,
+    [
+        Call("report", "questions report -c logic/pool.yaml"),
+        Call("derive", "questions derive -c logic/pool.yaml"),
+        Call("release", "questions release -c logic/pool.yaml --as romqa -o released"),
+        Call("status", "status -c logic/pool.yaml"),
+        Call("list", "questions list -c logic/pool.yaml"),
+    ],
+    saved=["released/*.json"],
+)
+
 # ---- the demo, its page and what is exported of it
 
 
@@ -583,6 +602,7 @@ SCENES = {
     "former": FORMER,
     "people": PEOPLE,
     "authoring": AUTHORING,
+    "constraints": CONSTRAINTS,
     "demo": DEMO,
     "audit": AUDIT,
     "prepare": PREPARE,

@@ -14,8 +14,10 @@ import pytest
 
 from quati_pool.text.token_overlap import exact_match, token_f1
 from tests.cli.conftest import Cli
+from tests.commands.annotate.authoring import romqa_example
 from tests.commands.annotate.authoring.five_questions import Five, five
 from tests.commands.annotate.authoring.people_writing import WRITERS, accept_all, pira_rows, written_by_pira
+from tests.commands.annotate.authoring.romqa_people import RomqaPeople, everybody, romqa_workspace
 from tests.commands.annotate.authoring.rounds import opened, workspace
 
 SETS = 13
@@ -81,21 +83,40 @@ def test_ten_texts_go_from_the_rounds_to_every_task_of_the_benchmark(sea: Path, 
     assert "error" not in checked.out.replace("0 errors", "")
 
 
-def test_the_page_shows_what_the_commands_print(sea: Path, cli: Cli) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "authoring.md").read_text(encoding="utf-8")
+def printed_on_the_page(page: str) -> list[tuple[str, str]]:
+    """The commands that a page shows, with what it says they print."""
     blocks = [textwrap.dedent(block) for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", page, re.MULTILINE)]
-    shown = [
+    return [
         (found[1], found[2])
         for block in blocks
-        for found in re.finditer(r"\$ (quati-pool .+)\n((?:(?!\$ ).*\n)*)", block)
+        for found in re.finditer(r"\$ quati-pool (.+)\n((?:(?!\$ ).*\n)*)", block)
     ]
-    assert [command.split()[2] for command, _ in shown] == ["list", "report", "derive", "release"]
+
+
+def same(cli: Cli, command: str, lines: str) -> None:
+    # The page leaves out where the rest is.
+    assert lines.strip() == cli(*shlex.split(command)).out.partition("\n\n--full")[0].strip()
+
+
+def test_the_page_shows_what_the_commands_print(
+    sea: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "authoring.md").read_text(encoding="utf-8")
+    of_texts, _, of_clusters = page.partition("\n## RoMQA")
+    shown = printed_on_the_page(of_texts)
+    assert [command.split()[1] for command, _ in shown] == ["list", "report", "derive", "release"]
     for command, lines in shown:
-        if command.split()[2] == "release":
+        if command.split()[1] == "release":
             accept_all(sea / "pool.yaml")
-        printed = cli(*shlex.split(command)[1:]).out
-        # The page leaves out where the rest is.
-        assert lines.strip() == printed.partition("\n\n--full")[0].strip()
+        same(cli, command, lines)
+    path = romqa_example.written(tmp_path / "logic")
+    monkeypatch.chdir(path.parent)
+    shown = printed_on_the_page(of_clusters)
+    assert [command.split()[1] for command, _ in shown] == ["derive", "report", "release"]
+    for command, lines in shown:
+        same(cli, command, lines)
+        if command.split()[1] == "derive":
+            romqa_example.work_on(path)
 
 
 def test_answers_are_short_and_name_the_next_step(sea: Path, cli: Cli) -> None:
@@ -142,6 +163,46 @@ def test_status_leads_from_the_first_text_to_the_release(
         "\n", " "
     )
     assert cli("status", "--full").status == 0
+
+
+def test_status_leads_from_the_first_cluster_to_the_release(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = romqa_workspace(tmp_path / "logic")
+    monkeypatch.chdir(path.parent)
+
+    def following() -> str:
+        return str(json.loads(cli("status", "--format", "json").out)["next"]["command"])
+
+    assert following() == "quati-pool annotate"
+    with opened(path) as session:
+        everybody(session, RomqaPeople())
+    assert following() == "quati-pool questions derive"
+    assert "3 finished questions can be put next to others for rating" in cli("status").out.replace("\n", " ")
+    said = cli("questions", "derive").out.replace("\n", " ")
+    assert "3 pairs with questions of WebQs added for rating by 1 person each, of 6 finished questions; 0 were" in said
+    assert "3 questions got none: WebQs has no unused question left; add some to its file." in said
+    assert json.loads(cli("questions", "derive", "--format", "json").out)["there"] == 3
+    assert following() == "quati-pool annotate"
+    with opened(path) as session:
+        everybody(session, RomqaPeople())
+    # Three questions have no pair, but the other set has none left.
+    command = following()
+    assert command == "quati-pool questions release --as romqa -o exports/romqa"
+    Path("other.tsv").rename("away.tsv")
+    assert following() == "quati-pool validate pool.yaml"
+    Path("away.tsv").rename("other.tsv")
+    assert cli(*shlex.split(command)[1:]).status == 0
+    assert json.loads(cli("status", "--format", "json").out)["next"] is None
+    for command in ("list", "report", "derive"):
+        lines = cli("questions", command).out.splitlines()
+        assert 0 < len(lines) <= 40
+        assert all(len(line) <= 80 for line in lines), command
+        for output_format in ("markdown", "latex", "csv"):
+            assert cli("questions", command, "--format", output_format).status == 0
+    full = cli("questions", "report", "--full").out
+    for title in ("Questions that stay", "Verification", "Clusters", "Naturalness", "Work by person"):
+        assert f"\n{title}\n" in f"\n{full}"
 
 
 def test_agreement_is_in_the_answer_where_several_assessed(tmp_path: Path, cli: Cli) -> None:

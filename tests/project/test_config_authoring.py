@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from quati_pool.annotation.authoring.pira import Pira, PiraParameters
+from quati_pool.annotation.authoring.romqa import Romqa, RomqaParameters
 from quati_pool.errors import InputError
 from quati_pool.project.config import PoolConfig, load_config
 
@@ -71,10 +72,11 @@ def test_the_smallest_section_and_its_defaults(tmp_path: Path) -> None:
     assert (authoring.lease, authoring.split.by, authoring.split.shares) == (60, "sets", [80, 10, 10])
 
 
+ROMQA = "name: logic\nauthoring:\n  design: romqa\n  languages: [en]\n  sources: {path: authoring/clusters}\n"
 LETTERS = "expected a language's two letters, such as pt (ISO 639-1; quote the Norwegian 'no')"
 SHARES = "expected percent for train, validation and test that sum to 100, with some for train, such as [80, 10, 10]"
 FAULTS = {
-    "  desing: pira": "2: authoring: the key 'design' is missing; there are: pira",
+    "  desing: pira": "2: authoring: the key 'design' is missing; there are: pira, romqa",
     "  design: pirra": "3: authoring.design: there is no authoring design 'pirra'; did you mean 'pira'?",
     "  design: mine.py:Rounds": (
         "3: authoring.design: {folder}/mine.py: there is no such file; check the path, or put it back"
@@ -82,11 +84,11 @@ FAULTS = {
     "  languages: [pt, pt]": "4: authoring.languages.1: 'pt' is named twice; name each language once",
     "  languages: [por]": f"4: authoring.languages.0: {LETTERS}, not 'por'",
     "  languages: [no]": f"4: authoring.languages.0: {LETTERS}, not False",
-    "  languages: []": "4: authoring.languages: expected one to four languages, such as [pt, en], not []",
+    "  languages: []": "4: authoring.languages: expected 1 to 4 languages, such as [pt, en], not []",
     "  languages: [pt, en, es, fr, de]": (
-        "4: authoring.languages: expected one to four languages, such as [pt, en], not ['pt', 'en', 'es', 'fr', 'de']"
+        "4: authoring.languages: expected 1 to 4 languages, such as [pt, en], not ['pt', 'en', 'es', 'fr', 'de']"
     ),
-    "  languages: pt": "4: authoring.languages: expected one to four languages, such as [pt, en], not 'pt'",
+    "  languages: pt": "4: authoring.languages: expected 1 to 4 languages, such as [pt, en], not 'pt'",
     "    pth: t.csv": "6: authoring.sources.pth: unknown key; did you mean 'path'?",
     "    text: {es: texto}": "8: authoring.sources.text.es: is not among languages:; there are: en, pt",
     "    text: {}": "5: authoring.sources: text: expected the column of each language, such as {{pt: text}}",
@@ -168,3 +170,70 @@ def test_a_design_in_a_file_of_the_user(tmp_path: Path) -> None:
         "3: authoring.design: mine.py:Tiny is not an authoring design; derive it from "
         "quati_pool.annotation.authoring.base.Design"
     )
+
+
+def test_questions_from_clusters(tmp_path: Path) -> None:
+    authoring = load(tmp_path, ROMQA).authoring
+    assert authoring is not None
+    assert authoring.parameters == RomqaParameters()
+    assert (authoring.parameters.verifiers, authoring.parameters.raters, authoring.parameters.least_questions) == (
+        2,
+        3,
+        3,
+    )
+    assert (authoring.source_paths, authoring.split.by, authoring.split.shares) == (
+        ["authoring/clusters"],
+        "clusters",
+        [80, 10, 10],
+    )
+    assert isinstance(authoring.make_design(3), Romqa)
+    more = ROMQA.replace("authoring/clusters", "[a, b]") + (
+        "  verifiers: 3\n  raters: 2\n  least_questions: 1\n  compare: {path: other.tsv, name: RoMQA}\n"
+        "  split: {by: clusters, shares: [100, 0, 0]}\n"
+    )
+    authoring = load(tmp_path, more).authoring
+    assert authoring is not None
+    assert authoring.source_paths == ["a", "b"]
+    assert authoring.parameters.compare.name == "RoMQA"
+    assert (authoring.split.by, authoring.split.shares) == ("clusters", [100, 0, 0])
+
+
+OF_CLUSTERS = {
+    "  languages: [en, pt]": "4: authoring.languages: expected one language, such as [en], not ['en', 'pt']",
+    "  sources: {path: c, keep: [a]}": (
+        "5: authoring.sources.keep: is about texts, and questions of romqa are written from clusters; drop it"
+    ),
+    "  sources: {path: c, id: a}": (
+        "5: authoring.sources.id: is about texts, and questions of romqa are written from clusters; drop it"
+    ),
+    "  sources: {}": (
+        "5: authoring.sources: the key 'path' is missing; name the folder that quati-pool questions constraints wrote"
+    ),
+    "  sources: {pth: c}": (
+        "5: authoring.sources: the key 'path' is missing; name the folder that quati-pool questions constraints wrote"
+    ),
+    "  sources: c": "5: authoring.sources: expected keys and their values, {key: value}, not 'c'",
+    "  split: {by: sets}": "6: authoring.split.by: expected 'clusters', not 'sets'",
+    "  split: {by: [a]}": "6: authoring.split.by: expected text, not ['a']",
+    "  split: clusters": "6: authoring.split: expected keys and their values, {key: value}, not 'clusters'",
+    "  verifiers: 0": "6: authoring.verifiers: expected at least 1, not 0",
+    "  raters: 2": (
+        "2: authoring: raters: has no effect without questions to compare with; add  compare: {path: other.tsv, name: "
+        "RoMQA}, or drop raters"
+    ),
+    "  compare: other.tsv": "6: authoring.compare: expected keys and their values, {key: value}, not 'other.tsv'",
+    "  compare: {path: o.tsv}": "6: authoring.compare: the key 'name' is missing; add it",
+    **{
+        f"  compare: {{path: o.tsv, name: {name}}}": (
+            "6: authoring.compare: name: expected words on one line, such as  name: RoMQA"
+        )
+        for name in ("'-'", '"A\\nB"')
+    },
+}
+
+
+@pytest.mark.parametrize(("line", "says"), OF_CLUSTERS.items())
+def test_what_is_wrong_with_questions_from_clusters(tmp_path: Path, line: str, says: str) -> None:
+    key = line.partition(":")[0]
+    lines = [line if one.startswith(f"{key}:") else one for one in ROMQA.splitlines()]
+    assert fault(tmp_path, "\n".join(lines if line in lines else [*lines, line])) == says

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
 
 from quati_pool.release.about import ReleaseConfig
 from quati_pool.release.output import Output
-from quati_pool.release.question_sets import AspectAgreement, HumanScore, QuestionFacts, card, write_dataset
+from quati_pool.release.question_sets import (
+    AspectAgreement,
+    HumanScore,
+    Naturalness,
+    QuestionFacts,
+    QuestionSizes,
+    Verified,
+    card,
+    write_dataset,
+)
 
 FACTS = QuestionFacts(
     unit="question",
@@ -42,6 +52,44 @@ def test_the_card_says_what_is_known() -> None:
     assert "<b>" not in said
     assert "pegasus 4" in said
     assert said.rstrip().endswith("```bibtex\n@misc{sea}\n```")
+
+
+def test_the_card_of_questions_on_constraints_says_how_they_were_drawn_verified_and_rated() -> None:
+    sizes = [
+        QuestionSizes("all", 4, 12, (2.25, 2.0), 0.125, (1203.5, 7.0), (3.0, 3.0)),
+        QuestionSizes("test", 1, 3, (2.0, 2.0), None, None, None),
+    ]
+    facts = QuestionFacts(
+        unit="question",
+        units={"train": 9, "validation": 0, "test": 3},
+        split_by="clusters",
+        seed=1,
+        people=4,
+        rounds={"write": 15},
+        verified=Verified(0.8, 0.5523, 0.93, 15, 2, 0.4444, None),
+        sizes=sizes,
+        naturalness=Naturalness(
+            "<i>WebQs</i> | x", 3, 2, (3.5, 3.0, 4.0), (2.5, None, None), (1.0, None, None), 0.75, 0.0304
+        ),
+    )
+    said = card(ReleaseConfig(), "logic", facts)
+    assert "splits are over clusters, drawn at random with the seed 1." in said
+    assert "| all | 12 | 4 | 2.2 (2.0) | 12.5 % | 1,203.5 (7.0) | 3.0 (3.0) |" in said
+    assert "| test | 3 | 1 | 2.0 (2.0) | undefined | undefined | none |" in said
+    assert "No constraint is in two splits; entities may be" in said
+    assert "(docs/constraints.md)" in said
+    assert "Of 15 questions that people wrote, both verifiers agree that 80.0 % (95 % interval over clusters" in said
+    assert "55.2 to 93.0 %) ask exactly what their constraints say" in said
+    assert "Krippendorff's α 0.444, Gwet's AC1 undefined." in said
+    assert "<i>" not in said
+    assert "| these | 3.50 | 3.00 to 4.00 |" in said
+    assert "| difference | 1.00 | undefined |" in said
+    assert "Mean difference of clusters: 0.75; randomisation test: p 0.03." in said
+    shared = card(ReleaseConfig(), "logic", replace(facts, shared_constraints=1, verified=None, naturalness=None))
+    assert "1 constraint is in several splits, as the clusters are of several draws; entities may be" in shared
+    assert "## Verification" not in shared
+    # Questions from texts are said to be nothing of this.
+    assert "constraint" not in card(ReleaseConfig(), "sea", FACTS)
 
 
 def test_titles_cannot_end_the_front_matter(tmp_path: Path) -> None:

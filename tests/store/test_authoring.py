@@ -420,6 +420,23 @@ def test_a_refusal_puts_an_item_out_and_withdraws_what_others_do_with_it(store: 
     give(authoring, "caio")
 
 
+def test_a_person_does_again_what_they_took_back_in_a_round_that_is_apart(store: Store) -> None:
+    authoring = rounds(store)
+    [question] = asked(authoring, "ana")
+    task = taken(authoring, "bia")
+    seq = authoring.refuse("bia", task.task_id, 0, "unclear", None, nonce()).seq
+    authoring.undo("bia", seq, nonce(), LEASE)
+    assert taken(authoring, "bia") == authoring.task(task.task_id)
+    # Also once their lease is over, or a lead has freed the task; what was not taken back counts.
+    authoring.give_back(task.task_id, "lea", nonce())
+    assert authoring.unassignable({"ana": False, "bia": False}) == {}
+    assert taken(authoring, "bia").task_id == task.task_id
+    authoring.refuse("bia", task.task_id, 0, "unclear", None, nonce())
+    authoring.restore(question.item_id, "lea", nonce())
+    assert authoring.unassignable({"ana": False, "bia": False}) == {"assess": 1}
+    assert authoring.next("bia", lead=False, lease_seconds=LEASE) is None
+
+
 def test_what_a_person_said_since_a_moment_is_counted_without_what_they_took_back(store: Store) -> None:
     authoring = rounds(store)
     start = datetime.now(UTC)
@@ -676,7 +693,7 @@ class Majority(Rounds):
         return super().wanted(item, entries)
 
 
-def test_as_much_is_freed_as_is_needed_the_newest_first(store: Store) -> None:
+def test_every_refusal_is_freed_and_of_the_rest_as_much_as_is_needed(store: Store) -> None:
     plan = Majority(assessors=3)
     authoring = Authoring(store, "pira", "tests/rounds", plan)
     authoring.add([source(1)])
@@ -689,9 +706,9 @@ def test_as_much_is_freed_as_is_needed_the_newest_first(store: Store) -> None:
     assert authoring.items()[1].state == "out"
     authoring.restore(question.item_id, "lea", "restored")
     authoring.restore(question.item_id, "lea", "restored")
-    # dora's is newer than both refusals; one nonce serves for all three entries.
+    # dora's assessment is newer than both refusals, and stays; one nonce serves for both entries.
     released = [entry for entry in authoring.entries()[question.item_id] if entry.action == "released"]
-    assert [(entry.task_id, entry.nonce) for entry in released] == [(4, "restored"), (3, None), (2, None)]
+    assert [(entry.task_id, entry.nonce) for entry in released] == [(3, "restored"), (2, None)]
     assert authoring.items()[1].state == "open"
 
 

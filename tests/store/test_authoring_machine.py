@@ -91,6 +91,11 @@ class Machine(RuleBasedStateMachine):
                 found = {seq: one for seq, one in found.items() if one.task_id != entry.task_id}
         return found
 
+    def only_seen(self) -> set[int]:
+        """The entries of people who have seen a task and say nothing in it, or have taken back what they said."""
+        seen = {seq for seq, one in self.model.items() if one.action in ("opened", "skipped", "undone")}
+        return seen | {one.undoes for one in self.model.values() if one.undoes is not None}
+
     def tasks(self) -> dict[int, Task]:
         return {task.task_id: task for task in (self.read[0] if self.read else self.authoring.tasks())}
 
@@ -159,9 +164,11 @@ class Machine(RuleBasedStateMachine):
         if task.round == "assess":
             of_item = {one.task_id for one in before.values() if one.item_id == task.item_id}
             known = {
-                (one.task_id, one.action) for one in self.model.values() if one.by == name and one.task_id in of_item
+                (one.task_id, seq in self.only_seen())
+                for seq, one in self.model.items()
+                if one.by == name and one.task_id in of_item
             }
-            assert known <= {(task.task_id, "opened"), (task.task_id, "skipped")}
+            assert known <= {(task.task_id, True)}
             assert self.author(task.item_id) != name
         self.over.discard(task.task_id)
         [opened] = [one for one in self.authoring.entries([task.item_id])[task.item_id] if one.seq not in self.model]
@@ -492,9 +499,9 @@ class Machine(RuleBasedStateMachine):
                 able -= {self.author(task.item_id) or ""}
                 able -= {
                     one.by
-                    for one in self.model.values()
+                    for seq, one in self.model.items()
                     if one.task_id in {other.task_id for other in of_item}
-                    and (one.task_id != task.task_id or one.action not in ("opened", "skipped"))
+                    and (one.task_id != task.task_id or seq not in self.only_seen())
                 }
             counts[task.round] += not able
         everybody = {name: name in LEADS for name in (*PEOPLE, *LEADS)}

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from quati_pool.annotation.authoring.forms import Checked, Doubt, Field, FieldKind, Step, WritingError, cleaned
+from quati_pool.files.triples import EntityText
 from quati_pool.stats.hashing import hashes
 from quati_pool.store.authoring_records import Apart, Entry, Item, RoundRules, Wanted, counting
 
@@ -62,11 +63,14 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text to write from, by language, with the columns that exports carry on."""
+    """What is written from: a text, by language, with the columns that exports carry on; or a cluster of constraints,
+    as of ``annotation.authoring.cluster_records``, with the texts of the ids in it that people are shown."""
 
     source_id: str
-    text: Mapping[str, str]
-    kept: Mapping[str, str]
+    text: Mapping[str, str] = field(default_factory=dict)
+    kept: Mapping[str, str] = field(default_factory=dict)
+    cluster: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, EntityText] = field(default_factory=dict)
 
 
 class Made(NamedTuple):
@@ -102,6 +106,15 @@ class Design(ABC, Generic[ParametersT]):
 
     formats: ClassVar[tuple[str, ...]] = ("jsonl", "hf")
     """The forms in which its data set can be released."""
+
+    sources: ClassVar[Literal["texts", "clusters"]] = "texts"
+    """What people write from: files of texts, or folders of ``quati-pool questions constraints``."""
+
+    split_by: ClassVar[tuple[str, ...]] = ("sets", "texts")
+    """What its data set may be split over, the usual first; all but ``sets`` are the sources."""
+
+    most_languages: ClassVar[int] = 4
+    """The most languages that every question may be in."""
 
     rounds: Mapping[str, Round]
     """By name, in the order in which an item goes through them. Later rounds are served first, so that what is begun is
@@ -144,6 +157,10 @@ class Design(ABC, Generic[ParametersT]):
     def first(self, source: Source) -> Made:
         """The item that a source becomes."""
 
+    def inner(self, source: Source) -> Sequence[Made]:
+        """The items that a source holds, children of the one that it becomes."""
+        return ()
+
     @abstractmethod
     def wanted(self, item: Item, entries: Sequence[Entry]) -> Wanted:
         """What an item wants now, from its entries that count, oldest first."""
@@ -171,6 +188,29 @@ class Design(ABC, Generic[ParametersT]):
     def record(self, item: Item, parent: Item | None, entries: Sequence[Entry]) -> dict[str, Any] | None:
         """What is released of an item, from the entries of ``with_origin``; None for an item that is only worked
         with."""
+
+    def in_short(self, item: Item, entries: Sequence[Entry]) -> str:
+        """What people recognise an item by: its text or question, or else its first text, however deep in its content;
+        "" if it has none. ``entries`` are those of the item that count."""
+        return _first(item.content.get("text")) or _first(item.content.get("question")) or _first(item.content)
+
+    def left_out(self, units: Sequence[Mapping[str, Any]]) -> Mapping[int, str]:
+        """The items of the data set that are left out because of others, by ``item_id``, each with the reason; open
+        ones among them hold up no release. ``units`` are the records, with their ``item_id``, of those that are not
+        out."""
+        return {}
+
+    def released_id(self, item: Item, source: Item) -> str:
+        """The id under which an item of the data set is released, written from ``source``: a letter for its corpus as
+        in Pirá's files (B for corpus 2, else A), by a column that its text keeps, and its number."""
+        return f"{'B' if source.content.get('kept', {}).get('corpus') == '2' else 'A'}{item.item_id}"
+
+
+def _first(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return next(filter(None, map(_first, inner)), "")
 
 
 def with_origin(item: Item, entries: Mapping[int, Sequence[Entry]]) -> list[Entry]:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from quati_pool.annotation.near_duplicate_passages import near_duplicates
 from quati_pool.commands.annotate.annotation_pair import counting_shas
-from quati_pool.commands.annotate.authoring.sources import open_rounds, rounds_of
+from quati_pool.commands.annotate.authoring.sources import Opened, open_rounds, repeated_constraints, rounds_of
 from quati_pool.commands.annotate.authoring.written_texts import written_texts
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
+from quati_pool.project.config import PoolConfig
 from quati_pool.project.pool_reader import require_texts
 from quati_pool.project.workspace import Workspace
 from quati_pool.store.listing import done_slots
@@ -20,7 +21,7 @@ from quati_pool.text.pluralize import counted
 def check(config_path: Path, host: str, database: str | None = None) -> list[str]:
     """Opens the workspace and its pool; returns notes, one line each, for the person who serves the app.
 
-    Adds the texts that are new in the files of ``authoring.sources`` to the rounds of writing. Reopens the slots whose
+    Adds the texts or clusters that are new in ``authoring.sources`` to the rounds of writing. Reopens the slots whose
     labels are outdated (another ``annotation.version``, or other texts), so that their pairs are graded again.
 
     Raises QuatiPoolError if the workspace or the pool cannot be opened, if no pair has a text, or if nobody has an
@@ -52,7 +53,20 @@ def check(config_path: Path, host: str, database: str | None = None) -> list[str
 
 def _rounds(session: AnnotationSession) -> list[str]:
     """Opens the rounds of writing; returns what is new in them."""
-    added = open_rounds(session)
+    design, authoring = rounds_of(session)
+    opened = open_rounds(session)
+    notes = _clusters(opened, session.config) if design.sources == "clusters" else _texts(opened)
+    people = {one.name: one.role == "lead" for one in session.people.all() if one.revoked_at is None}
+    if people:
+        nobody = authoring.unassignable(people)
+        notes += [
+            f"nobody here may take {counted(n, 'task', 'tasks')} of the round {name}" for name, n in nobody.items()
+        ]
+    return notes
+
+
+def _texts(opened: Opened) -> list[str]:
+    added = opened.sources
     notes = [f"{counted(added.new, 'text', 'texts')} added to the rounds of writing"] if added.new else []
     if added.changed:
         differ = (
@@ -62,12 +76,24 @@ def _rounds(session: AnnotationSession) -> list[str]:
             f"{differ}, in words or in sources.keep; what is there stays as it was: to have a text written from again, "
             "give it another id"
         )
-    people = {one.name: one.role == "lead" for one in session.people.all() if one.revoked_at is None}
-    if people:
-        nobody = rounds_of(session)[1].unassignable(people)
-        notes += [
-            f"nobody here may take {counted(n, 'task', 'tasks')} of the round {name}" for name, n in nobody.items()
-        ]
+    return notes
+
+
+def _clusters(opened: Opened, config: PoolConfig) -> list[str]:
+    notes = []
+    if opened.sources.new or opened.inner.new:
+        clusters = counted(opened.sources.new, "cluster", "clusters")
+        queries = counted(opened.inner.new, "question", "questions")
+        notes.append(f"{clusters} with {queries} to write added to the rounds of writing")
+    if changed := opened.sources.changed + opened.inner.changed:
+        differ = f"{counted(changed, 'query of a cluster differs', 'queries of clusters differ')} from what is in the"
+        notes.append(
+            f"{differ} rounds, in constraints, names or answers; what is there stays as it was, and cannot be released "
+            "from other clusters: put the folder back that it came from"
+        )
+    if (opened.sources.new or opened.inner.new) and (count := repeated_constraints(config)):
+        shared = counted(count, "constraint is", "constraints are")
+        notes.append(f"{shared} in clusters of several folders, so that questions on the same may be in two splits")
     return notes
 
 

@@ -66,8 +66,11 @@ def _writing(state: WorkspaceState) -> Iterator[NextStep]:
         yield NextStep(("annotate",), "nobody has begun to write questions")
     if writing.waiting:
         yield NextStep(("annotate",), f"tasks of writing wait: {writing.waiting}")
+    if writing.to_derive:
+        pairs = counted(writing.to_derive, "finished question", "finished questions")
+        yield NextStep(("questions", "derive"), f"{pairs} can be put next to others for rating")
     finished = writing.states.get(writing.unit, {}).get("kept", 0)
-    forms = possible_forms(settings.make_design(state.config.seed)) if state.config.release.texts else []
+    forms = possible_forms(settings.make_design(state.config.seed), texts=state.config.release.texts)
     folders = [Workspace(state.config.folder).export(form) for form in forms]
     if finished and folders and not any((folder / SPLITS_FILE).is_file() for folder in folders):
         command = ("questions", "release", "--as", forms[0], "-o", str(folders[0]))

@@ -14,6 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
+from quati_pool.annotation.authoring.romqa import RomqaParameters
+from quati_pool.commands.annotate.authoring.blocks import other_questions
 from quati_pool.commands.annotate.authoring.sources import read_sources
 from quati_pool.commands.plan.corpora import PlanWorkspace
 from quati_pool.errors import ConfigError, InputError, MissingExtraError, QuatiPoolError
@@ -297,10 +299,15 @@ class _Checks:
             self._tried(("annotation", "guidelines"), partial(self._readable, self.config.folder / guidelines))
 
     def authoring(self) -> None:
-        """Checks the texts that questions are written from."""
-        if self.config.authoring is not None:
-            texts = self._tried(("authoring", "sources"), lambda: sum(1 for _ in read_sources(self.config)))
-            self.checked["texts"] += texts or 0
+        """Checks the texts or clusters that questions are written from, and the questions that they are compared
+        with."""
+        settings = self.config.authoring
+        if settings is not None:
+            found = self._tried(("authoring", "sources"), lambda: sum(1 for _ in read_sources(self.config)))
+            self.checked[settings.component.cls.sources] += found or 0
+            if isinstance(settings.parameters, RomqaParameters) and settings.parameters.compare is not None:
+                compared = self._tried(("authoring", "compare"), partial(other_questions, self.config))
+                self.checked["questions to compare with"] += len(compared or ())
 
     def database(self) -> None:
         """Checks the URL of the label database without connecting to it."""

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
 
 from pydantic import Field, InstanceOf, model_validator
 
 from quati_pool.annotation.authoring.base import Design
-from quati_pool.files.yaml_file import Model, YamlFile
+from quati_pool.files.yaml_file import Model, Place, YamlFile
 from quati_pool.project.config.components import split_component
 from quati_pool.registry import AUTHORING, NamedComponent, nearest
 
 Column = Annotated[str, Field(min_length=1)]
 
 _SPLITS = 3
-_MOST_LANGUAGES = 4
+_OF_TEXTS = ("id", "text", "keep")
 
 
 class SourcesConfig(Model):
     """The files of the texts that people write from (a path, a glob, or a list of these), the names of their columns
     for the id and for the text in each language, and the columns that exports carry on. One column of text without a
-    language is in the first language."""
+    language is in the first language.
+
+    Where people write from clusters, ``path`` is the folder of the clusters or a list of folders, and there are no
+    columns."""
 
     path: str | Annotated[list[str], Field(min_length=1)]
     id: Column = "doc_id"
@@ -38,10 +42,10 @@ class SourcesConfig(Model):
 
 
 class SplitConfig(Model):
-    """How a data set is split at random into train, validation and test: over question sets, or over texts, so that
-    all questions of a text are in one split. ``shares`` are in percent."""
+    """How a data set is split at random into train, validation and test: over question sets, or over texts or clusters,
+    so that all questions of one are in one split (``Design.split_by``). ``shares`` are in percent."""
 
-    by: Literal["sets", "texts"] = "sets"
+    by: str
     shares: list[Annotated[int, Field(ge=0, le=100)]] = Field(default_factory=lambda: [80, 10, 10])
 
     @model_validator(mode="after")
@@ -63,8 +67,13 @@ class AuthoringConfig(Model):
     parameters: Any
     languages: list[str]
     sources: SourcesConfig
+    split: SplitConfig
     lease: Annotated[float, Field(ge=1)] = 60
-    split: SplitConfig = SplitConfig()
+
+    @property
+    def source_paths(self) -> list[str]:
+        """What ``sources: path:`` names."""
+        return [self.sources.path] if isinstance(self.sources.path, str) else self.sources.path
 
     @property
     def text_columns(self) -> dict[str, str]:
@@ -94,19 +103,19 @@ def read_authoring(file: YamlFile, data: Any) -> AuthoringConfig | None:
     if not isinstance(getattr(component.cls, "id", None), str):
         problem = f"{component.name} has no id, under which its items are stored"
         raise file.error((*place, "design"), f'{problem}; give the class one, such as  id = "authoring/mine"')
-    languages = rest.get("languages", [])
-    if "languages" in rest and not (isinstance(languages, list) and 1 <= len(languages) <= _MOST_LANGUAGES):
-        problem = f"expected one to four languages, such as [pt, en], not {languages!r}"
-        raise file.error((*place, "languages"), problem)
+    languages, most = rest.get("languages", []), component.cls.most_languages
+    if "languages" in rest and not (isinstance(languages, list) and 1 <= len(languages) <= most):
+        expected = "one language, such as [en]" if most == 1 else f"1 to {most} languages, such as [pt, en]"
+        raise file.error((*place, "languages"), f"expected {expected}, not {languages!r}")
     for position, language in enumerate(languages):
         if not isinstance(language, str) or len(language) != 2 or not (language.isascii() and language.islower()):
             expected = "expected a language's two letters, such as pt (ISO 639-1; quote the Norwegian 'no')"
             raise file.error((*place, "languages", position), f"{expected}, not {language!r}")
         if language in languages[:position]:
             raise file.error((*place, "languages", position), f"{language!r} is named twice; name each language once")
-    for key, model in (("sources", SourcesConfig), ("split", SplitConfig)):
-        if key in rest:
-            rest[key] = file.model((*place, key), model, rest[key])
+    if "sources" in rest:
+        rest["sources"] = _sources(file, (*place, "sources"), rest["sources"], component)
+    rest["split"] = _split(file, (*place, "split"), rest.get("split", {}), component.cls.split_by)
     config = file.model(
         place, AuthoringConfig, {**rest, "design": component.name, "component": component, "parameters": parameters}
     )
@@ -120,3 +129,23 @@ def read_authoring(file: YamlFile, data: Any) -> AuthoringConfig | None:
             problem = f"reads the column {column!r}, which sources.keep lacks; add it there"
             raise file.error((*place, parameter, column), problem)
     return config
+
+
+def _sources(file: YamlFile, place: Place, data: Any, component: NamedComponent) -> SourcesConfig:
+    if component.cls.sources == "clusters" and isinstance(data, dict):
+        for key in _OF_TEXTS:
+            if key in data:
+                problem = f"is about texts, and questions of {component.name} are written from clusters; drop it"
+                raise file.error((*place, key), problem)
+        if "path" not in data:
+            raise file.error(
+                place, "the key 'path' is missing; name the folder that quati-pool questions constraints wrote"
+            )
+    return file.model(place, SourcesConfig, data)
+
+
+def _split(file: YamlFile, place: Place, data: Any, split_by: Sequence[str]) -> SplitConfig:
+    split = file.model(place, SplitConfig, {"by": split_by[0], **data} if isinstance(data, dict) else data)
+    if split.by not in split_by:
+        raise file.error((*place, "by"), f"expected {' or '.join(map(repr, split_by))}, not {split.by!r}")
+    return split

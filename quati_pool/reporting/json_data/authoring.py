@@ -5,21 +5,23 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from quati_pool.commands.annotate.authoring.blocks import AddedBlocks
 from quati_pool.commands.annotate.authoring.derive import Derived
+from quati_pool.commands.annotate.authoring.estimate import Agreement, Estimate
 from quati_pool.commands.annotate.authoring.release import ReleasedQuestions
 from quati_pool.commands.annotate.authoring.report import (
     AuthoringReport,
     Drafts,
-    Estimate,
     Evaluated,
     HumanAnswers,
     PersonsWork,
     RoundsReport,
 )
+from quati_pool.commands.annotate.authoring.romqa_report import Comparison, Sizes, Spread, Verification
 from quati_pool.reporting.json_data.serializer import Undefined, Views, known, pick, serialize
 
 
-def as_data(result: RoundsReport | AuthoringReport | Derived | ReleasedQuestions) -> Any:
+def as_data(result: RoundsReport | AuthoringReport | Derived | AddedBlocks | ReleasedQuestions) -> Any:
     """The JSON object of a result; an undefined number is null, with the reason under ``undefined``."""
     return serialize(result, VIEWS)
 
@@ -35,6 +37,12 @@ def progress(found: RoundsReport) -> dict[str, Any]:
 
 
 def _report(found: AuthoringReport) -> dict[str, Any]:
+    if found.romqa is not None:
+        return {
+            **progress(found.progress),
+            **pick(found.romqa, "verification clusters sizes naturalness=comparison"),
+            "by_person": found.people,
+        }
     return {
         **progress(found.progress),
         "evaluations": found.evaluations,
@@ -47,14 +55,19 @@ def _report(found: AuthoringReport) -> dict[str, Any]:
 
 
 def _evaluated(one: Evaluated) -> dict[str, Any]:
-    agreement = one.agreement
     data: dict[str, Any] = {**pick(one, "field values n")}
     if one.estimate is not None:
         name = "share" if set(one.values) == {"yes", "no"} else "mean"
         data |= _estimate(name, one.estimate)
-    data |= _estimate("alpha", agreement.alpha, "alpha_low", "alpha_high")
-    data |= _estimate("ac1", agreement.ac1, "ac1_low", "ac1_high")
-    return {**data, "agreement_n": agreement.n}
+    return data | _agreement(one.agreement)
+
+
+def _agreement(found: Agreement) -> dict[str, Any]:
+    return {
+        **_estimate("alpha", found.alpha, "alpha_low", "alpha_high"),
+        **_estimate("ac1", found.ac1, "ac1_low", "ac1_high"),
+        "agreement_n": found.n,
+    }
 
 
 def _human(one: HumanAnswers) -> dict[str, Any]:
@@ -63,6 +76,40 @@ def _human(one: HumanAnswers) -> dict[str, Any]:
         **_estimate("F1", one.f1),
         **_estimate("EM", one.em, "EM_low", "EM_high"),
         "n": one.n,
+    }
+
+
+def _verification(one: Verification) -> dict[str, Any]:
+    return {
+        **pick(one, "verifiers judged exact"),
+        **_estimate("share", one.share),
+        "refusals": one.refusals,
+        **_agreement(one.agreement),
+    }
+
+
+def _sizes(one: Sizes) -> dict[str, Any]:
+    data = pick(one, "split questions clusters constraints negated answers evidence")
+    return {**data, "negated": known(one.negated, "there are no questions")}
+
+
+def _spread(one: Spread) -> dict[str, Any]:
+    return {name: known(value, one.why) for name, value in (("mean", one.mean), ("median", one.median))}
+
+
+def _comparison(one: Comparison) -> dict[str, Any]:
+    found = one.naturalness
+    tests = {"p_randomisation": found.randomisation, "p_wilcoxon": found.wilcoxon}
+    return {
+        "other_set": one.other,
+        **pick(found, "pairs=blocks clusters raters"),
+        **_estimate("ours", found.ours, "ours_low", "ours_high"),
+        **_estimate("other", found.other, "other_low", "other_high"),
+        **_estimate("difference", found.difference, "difference_low", "difference_high"),
+        "between_clusters": known(found.between_clusters, found.difference.why),
+        **{name: known(test.p, test.undefined) for name, test in tests.items()},
+        **_estimate("alpha", found.alpha, "alpha_low", "alpha_high"),
+        "rated_by_several": found.rated_by_several,
     }
 
 
@@ -90,8 +137,14 @@ VIEWS: Views = {
     PersonsWork: _person,
     Drafts: _drafts,
     Derived: lambda one: pick(one, "questions added there too_small replaced"),
+    AddedBlocks: lambda one: pick(one, "name raters questions added there waiting unpaired unused"),
     ReleasedQuestions: lambda one: {
         **pick(one, "path form made unit units out open choices"),
-        "next": shlex.join(("quati-pool", *one.command)) if one.command else None,
+        **({} if one.with_evidence is None else pick(one, "with_evidence shared_constraints")),
+        "next": [shlex.join(("quati-pool", *command)) for command in one.commands],
     },
+    Verification: _verification,
+    Sizes: _sizes,
+    Spread: _spread,
+    Comparison: _comparison,
 }

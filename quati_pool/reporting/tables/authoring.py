@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from quati_pool.commands.annotate.authoring.blocks import AddedBlocks
+from quati_pool.commands.annotate.authoring.data_set import unit_name
 from quati_pool.commands.annotate.authoring.derive import Derived
+from quati_pool.commands.annotate.authoring.estimate import Estimate
 from quati_pool.commands.annotate.authoring.release import ReleasedQuestions
-from quati_pool.commands.annotate.authoring.report import AuthoringReport, Estimate, Evaluated, RoundsReport
+from quati_pool.commands.annotate.authoring.report import AuthoringReport, Evaluated, RoundsReport
+from quati_pool.commands.annotate.authoring.romqa_report import Comparison, RomqaReport, Spread
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.text.durations import duration
 
@@ -78,6 +82,7 @@ def tables(found: AuthoringReport) -> list[Table]:
             "makes sense 4 or 5: yes; 1 or 2: no; 3: dropped; none: not evaluated",
         ),
         human(found),
+        *(_romqa(found.romqa) if found.romqa is not None else ()),
         _people(found),
         Table(
             "Derived texts by program",
@@ -111,13 +116,91 @@ def human(found: AuthoringReport) -> Table:
     return Table("How well people answer", columns, rows, note)
 
 
-def derived(found: Derived) -> list[Table]:
+def sizes(found: RomqaReport) -> Table:
+    """What RoMQA's tables say of the data set: a row for all questions, and one for each split."""
+    columns = [
+        Column("split"),
+        Column("questions"),
+        Column("clusters"),
+        Column("constraints"),
+        Column("negated", 1, True),
+    ]
+    columns += [Column("answers"), Column("evidence texts")]
+    rows: list[tuple[Cell, ...]] = [
+        (
+            "all" if one.split is None else one.split,
+            *(one.questions, one.clusters, _spread(one.constraints), one.negated),
+            *(_spread(one.answers), _spread(one.evidence)),
+        )
+        for one in found.sizes
+    ]
+    note = (
+        "constraints, answers and different evidence texts of a question: mean (median); negated: of all constraints; "
+        "splits as a release into a new folder has them"
+    )
+    return Table("Questions that stay", columns, rows, note)
+
+
+def _romqa(found: RomqaReport) -> list[Table]:
+    verified = found.verification
+    columns = [Column("figure"), Column("value", 3), Column("95 % interval", 3), Column("questions")]
+    measured = [
+        ("asks exactly this, by all verifiers", verified.share, verified.judged),
+        ("Krippendorff's α", verified.agreement.alpha, verified.agreement.n),
+        ("Gwet's AC1", verified.agreement.ac1, verified.agreement.n),
+    ]
+    rows: list[tuple[Cell, ...]] = [(name, one.value, _ends(one), n) for name, one, n in measured]
+    note = "of the questions that all verifiers judged, kept or not; intervals over clusters"
+    refusals = list(verified.refusals.items())
+    fates = found.clusters
+    listed = [
+        sizes(found),
+        Table("Verification", columns, rows, note),
+        Table("Why verifiers refused", [Column("reason"), Column("judgements")], refusals),
+        Table(
+            "Clusters",
+            list(map(Column, ("stay", "undecided", "go"))),
+            [(fates.stay, fates.undecided, fates.go)],
+            f"stay: {fates.least:,} questions are kept; go: fewer can be",
+        ),
+    ]
+    return listed if found.comparison is None else [*listed, _naturalness(found.comparison)]
+
+
+def _naturalness(compared: Comparison) -> Table:
+    found = compared.naturalness
+    columns = [Column("naturalness, 1 to 5"), Column("value", 2), Column("95 % interval", 2), Column("p")]
+    rows: list[tuple[Cell, ...]] = [
+        ("these questions", found.ours.value, _ends(found.ours), ""),
+        (compared.other, found.other.value, _ends(found.other), ""),
+        ("difference", found.difference.value, _ends(found.difference), ""),
+        ("mean difference of clusters, randomisation", found.between_clusters, None, _p(found.randomisation.p)),
+        ("mean difference of clusters, Wilcoxon", found.between_clusters, None, _p(found.wilcoxon.p)),
+        ("agreement of raters (α, ordinal)", found.alpha.value, _ends(found.alpha), ""),
+    ]
+    pairs = f"{found.blocks:,} pairs of {found.clusters:,} clusters, rated by {found.raters:,} people"
+    return Table("Naturalness", columns, rows, f"{pairs}; intervals over clusters")
+
+
+def _p(p: float | None) -> str:
+    return "–" if p is None else "< 0.0001" if p < 0.0001 else f"{p:.2g}"
+
+
+def _spread(found: Spread) -> str:
+    return "–" if found.mean is None or found.median is None else f"{found.mean:,.1f} ({found.median:,.1f})"
+
+
+def derived(found: Derived | AddedBlocks) -> list[Table]:
+    if isinstance(found, AddedBlocks):
+        headings = ("added", "there already", "tasks wait", "no question left")
+        row = (found.added, found.there, found.waiting, found.unpaired)
+        return [Table("Pairs for rating", list(map(Column, headings)), [row])]
     columns = [Column("field"), Column("added")]
     return [Table("Added for acceptance", columns, sorted(found.added.items()))]
 
 
 def released(found: ReleasedQuestions) -> list[Table]:
-    columns = [Column("split"), Column(found.unit)]
+    columns = [Column("split"), Column(unit_name(found.unit))]
     tables = [Table("Splits", columns, list(found.units.items()))]
     rows = [(language, one.accepted, one.refused, one.missing) for language, one in found.choices.items()]
     if rows:

@@ -1,6 +1,7 @@
-"""``quati-pool questions derive``: adds what programs derive from kept questions, for people to accept or refuse.
+"""``quati-pool questions derive``: adds what is derived from kept questions, for people to accept, refuse or rate.
 
-Sets for multiple choice are built here; paraphrases and translations come from files, by any program.
+Of Pirá's, sets for multiple choice are built here; paraphrases and translations come from files, by any program. Of
+RoMQA's, each is put next to one of another set, for people to rate.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.annotation.authoring.pira import CHOICES, DERIVED, QUESTION, TEXT, DerivedField, Pira, derived_field
+from quati_pool.annotation.authoring.romqa import Romqa
+from quati_pool.commands.annotate.authoring.blocks import AddedBlocks, new_blocks, other_questions
 from quati_pool.commands.annotate.authoring.choices import choice_sets
 from quati_pool.commands.annotate.authoring.records import Record, Records, read_records
 from quati_pool.commands.annotate.authoring.sources import design_of
@@ -21,7 +24,7 @@ from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.digests import digest
 from quati_pool.files.problems import quoted
 from quati_pool.files.tables import Field, read_table
-from quati_pool.project.config import load_config
+from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.store.authoring import Authoring
 from quati_pool.store.authoring_records import NewItem
 from quati_pool.store.database import Store
@@ -54,9 +57,10 @@ def derive(
     languages: Sequence[str] = (),
     release: Path | None = None,
     database: str | None = None,
-) -> Derived:
+) -> Derived | AddedBlocks:
     """Adds the sets of multiple choice in ``languages`` (by default English, or the first language where the
-    collection has no English) and the derived texts of ``files`` (JSON lines).
+    collection has no English) and the derived texts of ``files`` (JSON lines). Where the design is RoMQA's, adds the
+    blocks of ``new_blocks`` instead.
 
     ``release`` is the folder of a release whose splits stay, as sets are built from the answers of a split. What is
     there already is not added again. Raises InputError, with the line, for a text of no kept question, a field or
@@ -64,8 +68,14 @@ def derive(
     """
     config = load_config(config_path, writing=True)
     design = design_of(config)
+    if isinstance(design, Romqa):
+        for option, given in (("--file", files), ("--choices", languages), ("--release", release)):
+            if given:
+                raise QuatiPoolError(f"{option}: questions of romqa are only put next to others for rating; drop it")
+        return _blocks(config, design, database)
     if not isinstance(design, Pira):
-        raise ConfigError(f"{config.path}: authoring: the design {design.id} has nothing to derive; that of pira has")
+        problem = f"the design {design.id} has nothing to derive; those of pira and romqa have"
+        raise ConfigError(f"{config.path}: authoring: {problem}")
     for language in languages:
         if language not in design.languages:
             among = ", ".join(design.languages)
@@ -106,6 +116,20 @@ def derive(
     added = Counter(CHOICES if item.kind == CHOICES else str(item.content["field"]) for item in new)
     kept = len(records.of(QUESTION, kept=True))
     return Derived(dict(added), len(items) - len(new), kept, {k: v for k, v in too_small.items() if v}, replaced)
+
+
+def _blocks(config: PoolConfig, design: Romqa, database: str | None) -> AddedBlocks:
+    others = other_questions(config)
+    with (
+        Store.open(database or config.labels.url, config.folder) as store,
+        # Two processes would pair the same question of the other set twice.
+        store.lock(f"derive {config.name}", lambda _: None),
+    ):
+        with store.snapshot():
+            records = read_records(config, store)
+        items, found = new_blocks(records, design, others)
+        Authoring(store, config.name, design.id, design).add(items)
+    return found
 
 
 def _version(drafter: str) -> str:

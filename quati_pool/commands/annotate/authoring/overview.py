@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from quati_pool.annotation.authoring.base import Design
+from quati_pool.commands.annotate.authoring.records import Records
 from quati_pool.commands.annotate.authoring.sources import rounds_of
 from quati_pool.commands.annotate.authoring.step import OwnItem
 from quati_pool.commands.annotate.session import AnnotationSession
@@ -73,10 +75,16 @@ class RoundsOverview:
 
 
 def rounds_overview(session: AnnotationSession, token: str | None) -> RoundsOverview:
-    """The state of the rounds, for leads."""
+    """The state of the rounds, for leads. Questions that are left out because of others are out."""
     session.person(token, role="lead")
     design, authoring = rounds_of(session)
-    items, entries, tasks = authoring.items(), authoring.entries(), authoring.tasks()
+    entries, tasks = authoring.entries(), authoring.tasks()
+    stored = {item.item_id: item for item in authoring.items()}
+    left_out = Records(session.config, design, stored, entries, (), {}).left_out
+    items = [
+        replace(item, state="out", reason=left_out[item_id]) if item_id in left_out else item
+        for item_id, item in stored.items()
+    ]
     people = {one.name: one.role == "lead" for one in session.people.all() if one.revoked_at is None}
     return RoundsOverview(
         items=_kinds(items),
@@ -84,8 +92,12 @@ def rounds_overview(session: AnnotationSession, token: str | None) -> RoundsOver
         for_leads=frozenset(name for name, rules in design.rules.items() if rules.for_leads),
         unassignable=authoring.unassignable(people),
         people=_people(list(design.rounds), entries),
-        out=tuple(_out(item, entries.get(item.item_id, ())) for item in items if item.state == "out"),
-        held=_held([task for task in tasks if task.round in design.rounds], items, entries),
+        out=tuple(
+            _out(design, item, entries.get(item.item_id, ()), because_of_others=item.item_id in left_out)
+            for item in items
+            if item.state == "out"
+        ),
+        held=_held(design, [task for task in tasks if task.round in design.rounds], items, entries),
     )
 
 
@@ -106,11 +118,15 @@ def give_back(session: AnnotationSession, token: str | None, task_id: int, nonce
 def own_work(session: AnnotationSession, token: str | None) -> list[OwnItem]:
     """The items that a person has made and that are not out, the newest first."""
     person = session.person(token)
-    _, authoring = rounds_of(session)
+    design, authoring = rounds_of(session)
     items = [item for item in authoring.items() if item.made_by is not None and item.state != "out"]
     parents = authoring.entries([item.parent_id for item in items if item.parent_id is not None])
     mine = {entry.seq for of_item in parents.values() for entry in of_item if entry.by == person.name}
-    return [OwnItem(item.made_by, _text(item)) for item in reversed(items) if item.made_by in mine and item.made_by]
+    return [
+        OwnItem(item.made_by, design.in_short(item, ()))
+        for item in reversed(items)
+        if item.made_by in mine and item.made_by
+    ]
 
 
 def _kinds(items: Sequence[Item]) -> tuple[ItemCount, ...]:
@@ -135,15 +151,20 @@ def _people(rounds: Sequence[str], entries: Mapping[int, Sequence[Entry]]) -> tu
     return tuple(people)
 
 
-def _out(item: Item, entries: Sequence[Entry]) -> OutItem:
+def _out(design: Design[Any], item: Item, entries: Sequence[Entry], because_of_others: bool) -> OutItem:
     said = counting(entries)
+    text = design.in_short(item, said)
+    if because_of_others:
+        return OutItem(item.item_id, item.kind, text, item.reason or "", None, None, restorable=False)
     # An item that its author took back, or that came in held back, has no entries.
     cause = next((one for one in reversed(said) if one.reason == item.reason), said[-1] if said else None)
     by, comment = (None, None) if cause is None else (cause.by, cause.content.get("comment"))
-    return OutItem(item.item_id, item.kind, _text(item), item.reason or "", by, comment, restorable=bool(said))
+    return OutItem(item.item_id, item.kind, text, item.reason or "", by, comment, restorable=bool(said))
 
 
-def _held(tasks: Sequence[Task], items: Sequence[Item], entries: Mapping[int, Sequence[Entry]]) -> tuple[HeldTask, ...]:
+def _held(
+    design: Design[Any], tasks: Sequence[Task], items: Sequence[Item], entries: Mapping[int, Sequence[Entry]]
+) -> tuple[HeldTask, ...]:
     """The longest held first."""
     by_id = {item.item_id: item for item in items}
     found = []
@@ -154,21 +175,9 @@ def _held(tasks: Sequence[Task], items: Sequence[Item], entries: Mapping[int, Se
                 task.task_id,
                 task.round,
                 task.holder,
-                _text(by_id[task.item_id]),
+                design.in_short(by_id[task.item_id], counting(entries.get(task.item_id, ()))),
                 own[-1].created_at,
                 kept=task.leased_until is None,
             )
             found.append(held)
     return tuple(sorted(found, key=lambda one: one.since))
-
-
-def _text(item: Item) -> str:
-    """The text or the question of an item, or else its first text, however deep in its content; "" if it has none."""
-
-    def first(value: Any) -> str:
-        if isinstance(value, str):
-            return value
-        inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-        return next(filter(None, map(first, inner)), "")
-
-    return first(item.content.get("text")) or first(item.content.get("question")) or first(item.content)

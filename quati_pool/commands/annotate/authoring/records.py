@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.annotation.authoring.base import Design, with_origin
+from quati_pool.annotation.authoring.romqa import Romqa
 from quati_pool.commands.annotate.authoring.sources import design_of
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.store.authoring import Authoring
-from quati_pool.store.authoring_records import SAYING, Entry, Item, RoundProgress, counting
+from quati_pool.store.authoring_records import SAYING, Entry, Item, ItemState, RoundProgress, counting
 from quati_pool.store.database import Store
 
 Record = dict[str, Any]
@@ -33,8 +34,24 @@ class Records:
 
     @cached_property
     def by_kind(self) -> dict[str, list[Record]]:
-        """The design's records of the items that are not out, in the order of their numbers; kinds in the order in
-        which they first occur."""
+        """The design's records of the items that are neither out nor left out, in the order of their numbers; kinds in
+        the order in which they first occur."""
+        unit = self.design.unit
+        left = {
+            kind: [one for one in of_kind if kind != unit or one["item_id"] not in self.left_out]
+            for kind, of_kind in self._recorded.items()
+        }
+        return {kind: of_kind for kind, of_kind in left.items() if of_kind}
+
+    @cached_property
+    def left_out(self) -> Mapping[int, str]:
+        """The items of the data set that are left out because of others, by ``item_id``, with the reason."""
+        if type(self.design).left_out is Design.left_out:
+            return {}  # without the records, which take longer than the items
+        return self.design.left_out(self._recorded.get(self.design.unit, []))
+
+    @cached_property
+    def _recorded(self) -> dict[str, list[Record]]:
         found: dict[str, list[Record]] = {}
         for item in self.items.values():
             parent = None if item.parent_id is None else self.items[item.parent_id]
@@ -51,7 +68,17 @@ class Records:
 
     def counts(self, kind: str) -> Counter[str]:
         """The number of items of a kind by state: open, kept, out."""
-        return Counter(item.state for item in self.items.values() if item.kind == kind)
+        return Counter(self.state(item) for item in self.items.values() if item.kind == kind)
+
+    def state(self, item: Item) -> ItemState:
+        """The state of an item; one that is left out because of others is out."""
+        return "out" if item.item_id in self.left_out else item.state
+
+    def reason(self, item: Item) -> str | None:
+        """Why an item is out; None if it is not."""
+        if item.item_id in self.left_out:
+            return self.left_out[item.item_id]
+        return (item.reason or "other") if item.state == "out" else None
 
     @property
     def kinds(self) -> list[str]:
@@ -62,8 +89,9 @@ class Records:
         """How many items are out, by kind and reason."""
         found: dict[str, Counter[str]] = {}
         for item in self.items.values():
-            if item.state == "out":
-                found.setdefault(item.kind, Counter())[item.reason or "other"] += 1
+            reason = self.reason(item)
+            if reason is not None:
+                found.setdefault(item.kind, Counter())[reason] += 1
         return found
 
     @cached_property
@@ -96,8 +124,9 @@ class Records:
 
     @property
     def units(self) -> list[Record]:
-        """The records that the data set consists of."""
-        return self.of(self.design.unit)
+        """The records that the data set consists of. Of RoMQA's questions only those that want nothing more: one that
+        is not written or not verified is none yet."""
+        return self.of(self.design.unit, kept=isinstance(self.design, Romqa))
 
     def of_unit(self, item_id: int) -> Item | None:
         """The item of the data set that an item is or derives from; None for one above them."""
@@ -113,7 +142,7 @@ class Records:
 
     def released_id(self, item_id: int) -> str:
         """The id of an item of the data set."""
-        return released_id(item_id, self.root(item_id).content.get("kept", {}))
+        return self.design.released_id(self.items[item_id], self.root(item_id))
 
 
 def read_records(config: PoolConfig, store: Store) -> Records:
@@ -133,9 +162,3 @@ def open_records(config_path: Path, database: str | None = None) -> Records:
     design_of(config)
     with Store.open(database or config.labels.url, config.folder) as store, store.snapshot():
         return read_records(config, store)
-
-
-def released_id(item_id: int, kept: Mapping[str, str]) -> str:
-    """The id under which an item is released: a letter for its corpus as in Pirá's files (B for corpus 2, else A), by a
-    column that its text keeps, and its number."""
-    return f"{'B' if kept.get('corpus') == '2' else 'A'}{item_id}"

@@ -15,19 +15,26 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from quati_pool.agreement.overall import overall
-from quati_pool.agreement.ratings import Ratings
 from quati_pool.annotation.authoring.pira import DERIVED, EVALUATION, QUESTION, TYPES, Pira
+from quati_pool.annotation.authoring.romqa import QUERY, Romqa
 from quati_pool.annotation.authoring.text_checks import flags, repeated
+from quati_pool.commands.annotate.authoring.blocks import new_blocks, other_questions
+from quati_pool.commands.annotate.authoring.estimate import (
+    Agreement,
+    Estimate,
+    Rating,
+    agreement,
+    mean_of,
+    share_of,
+)
 from quati_pool.commands.annotate.authoring.records import Record, Records, open_records, read_records
+from quati_pool.commands.annotate.authoring.romqa_report import RomqaReport, romqa_report
 from quati_pool.commands.annotate.authoring.sources import design_of
+from quati_pool.commands.annotate.authoring.splits import Splits, make_splits
+from quati_pool.errors import QuatiPoolError
 from quati_pool.project.config import PoolConfig
-from quati_pool.records import Qrels, code_ids
-from quati_pool.stats.clustered_means import clustered_mean
-from quati_pool.stats.shares import clustered_share
-from quati_pool.store.authoring_records import ItemState, RoundProgress
+from quati_pool.store.authoring_records import Item, ItemState, RoundProgress, counting
 from quati_pool.store.database import Store
 from quati_pool.text.token_overlap import exact_match, token_f1, tokens
 
@@ -35,24 +42,6 @@ YES_NO = ("generic", "in_text")
 SCALES = ("sense", "hard", "equivalent")
 
 _ONE_TEXT = "the questions are of one text"
-
-
-class Estimate(NamedTuple):
-    """A share from 0 to 1, or a mean, with its 95 % interval; ``why`` says why a part of it is undefined (None)."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    why: str | None = None
-
-
-class Agreement(NamedTuple):
-    """Krippendorff's alpha, ordinal for scales and else nominal, and Gwet's AC1, over ``n`` questions that two or more
-    people evaluated; ``why`` says why one is None."""
-
-    alpha: Estimate
-    ac1: Estimate
-    n: int
 
 
 @dataclass(frozen=True)
@@ -116,7 +105,9 @@ class ListedUnit(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class RoundsReport:
     """How far the rounds are: ``states`` counts items by kind and state, ``out`` those that are out by kind and
-    reason. ``unit`` is the kind that the data set consists of, and ``units`` are all of them."""
+    reason. ``unit`` is the kind that the data set consists of, and ``units`` are all of them. ``to_derive`` is the
+    number of finished questions that ``questions derive`` would put next to others for rating, once no question is
+    open but those that are left out."""
 
     design: str
     unit: str
@@ -125,6 +116,7 @@ class RoundsReport:
     out: Mapping[str, Mapping[str, int]]
     people: int
     units: Sequence[ListedUnit] = ()
+    to_derive: int = 0
 
     @property
     def waiting(self) -> str:
@@ -137,7 +129,8 @@ class RoundsReport:
 class AuthoringReport:
     """Everything about a collection's rounds. Evaluations, human answers and labels are of kept questions, and empty
     for designs other than Pirá's. ``labels`` counts questions by whether they can be answered: yes, no, dropped (makes
-    sense 3), none. ``oddities`` counts by kind what rules point out in kept questions."""
+    sense 3), none. ``oddities`` counts by kind what rules point out in kept questions. ``romqa`` is None for designs
+    other than RoMQA's."""
 
     progress: RoundsReport
     evaluations: Sequence[Evaluated] = ()
@@ -146,6 +139,7 @@ class AuthoringReport:
     people: Sequence[PersonsWork] = ()
     drafts: Sequence[Drafts] = ()
     oddities: Mapping[str, int] = field(default_factory=dict)
+    romqa: RomqaReport | None = None
 
 
 def rounds_report(config_path: Path, database: str | None = None) -> RoundsReport:
@@ -166,9 +160,12 @@ def report(config_path: Path, database: str | None = None) -> AuthoringReport:
     return report_on(open_records(config_path, database))
 
 
-def report_on(records: Records) -> AuthoringReport:
-    """All statistics of these records."""
+def report_on(records: Records, splits: Splits | None = None) -> AuthoringReport:
+    """All statistics of these records; ``splits`` are by default those of a release into a new folder."""
     progress, people = _progress(records), list(_people(records))
+    if isinstance(records.design, Romqa):
+        found = romqa_report(records, make_splits(records) if splits is None else splits)
+        return AuthoringReport(progress, people=people, romqa=found)
     if not isinstance(records.design, Pira):
         return AuthoringReport(progress, people=people)
     kept = records.of(QUESTION, kept=True)
@@ -199,15 +196,37 @@ def _progress(records: Records) -> RoundsReport:
         [
             ListedUnit(
                 records.released_id(item.item_id),
-                item.state,
-                item.reason,
+                records.state(item),
+                records.reason(item),
                 records.root(item.item_id).source_id,
-                next((value for value in item.content.values() if isinstance(value, str)), ""),
+                _first_text(records, item),
             )
             for item in records.items.values()
             if item.kind == unit
         ],
+        _to_derive(records),
     )
+
+
+def _to_derive(records: Records) -> int:
+    design = records.design
+    if not isinstance(design, Romqa) or design.parameters.compare is None:
+        return 0
+    if any(item.kind == QUERY and records.state(item) == "open" for item in records.items.values()):
+        return 0
+    try:
+        return new_blocks(records, design, other_questions(records.config))[1].added
+    except QuatiPoolError:  # a fault of the file, which quati-pool validate reports
+        return 0
+
+
+def _first_text(records: Records, item: Item) -> str:
+    """What an item was first written as: the first text of its content or, where it is written from a cluster, of its
+    entries that count."""
+    written = [item.content]
+    if records.design.sources == "clusters":
+        written = [one.content for one in counting(records.entries.get(item.item_id, ())) if one.action == "given"]
+    return next((value for content in written for value in content.values() if isinstance(value, str)), "")
 
 
 # Evaluations
@@ -224,10 +243,10 @@ def _evaluated(name: str, kept: Sequence[Record]) -> Evaluated:
     values = [value for *_, value in given]
     if name in YES_NO:
         counts = {"yes": values.count(True), "no": values.count(False)}
-        estimate: Estimate | None = _share(values, texts, questions)
+        estimate: Estimate | None = share_of(values, texts, _ONE_TEXT, questions)
     elif name in SCALES:
         counts = {str(value): values.count(value) for value in range(1, 6)}
-        estimate = _mean(values, texts)
+        estimate = mean_of(values, texts, _ONE_TEXT)
     else:
         counts, estimate = {value: values.count(value) for value in TYPES}, None
     return Evaluated(name, counts, len(values), estimate, _agreement(name, kept))
@@ -237,33 +256,18 @@ def _agreement(name: str, kept: Sequence[Record]) -> Agreement:
     """Agreement on one aspect: people are the raters, questions what they rate, and texts are resampled."""
     scale = [*range(len(TYPES))] if name == "type" else [0, 1] if name in YES_NO else [*range(1, 6)]
     number = TYPES.index if name == "type" else int
-    rated: dict[str, list[tuple[str, str, int]]] = {}
+    rated: dict[str, list[Rating]] = {}
     for one in kept:
         for assessment in one["assessments"]:
             if assessment[name] is not None:
-                row = (str(one["text_id"]), str(one["item_id"]), number(assessment[name]))
-                rated.setdefault(assessment["by"], []).append(row)
+                rating = Rating(str(one["text_id"]), str(one["item_id"]), number(assessment[name]))
+                rated.setdefault(assessment["by"], []).append(rating)
     most = max((sum(a[name] is not None for a in one["assessments"]) for one in kept), default=0)
     if most < 2:
         why = "no question is evaluated yet" if not most else "one person assessed each question"
         nothing = Estimate(None, None, None, why)
         return Agreement(nothing, nothing, 0)
-    ratings = Ratings.join({person: _qrels(rated[person]) for person in sorted(rated)}, scale, people=set(rated))
-    found = overall(ratings)
-    alpha = "alpha_ordinal" if name in SCALES else "alpha_nominal"
-
-    def estimate(coefficient: str) -> Estimate:
-        ends = found.intervals[coefficient]
-        why = found.undefined.get(coefficient, found.undefined.get(f"intervals.{coefficient}"))
-        return Estimate(found.values[coefficient], ends.low, ends.high, None if why is None else str(why))
-
-    return Agreement(estimate(alpha), estimate("gwet_ac1"), found.n[alpha])
-
-
-def _qrels(rows: Sequence[tuple[str, str, int]]) -> Qrels:
-    text_ids, (text,) = code_ids([pa.array([one for one, _, _ in rows])])
-    question_ids, (question,) = code_ids([pa.array([one for _, one, _ in rows])])
-    return Qrels(text_ids, question_ids, text, question, np.array([grade for _, _, grade in rows], dtype=np.int64))
+    return agreement(rated, scale, "ordinal" if name in SCALES else "nominal", _ONE_TEXT)
 
 
 # Human answers
@@ -284,10 +288,10 @@ def _human(records: Records, language: str, kept: Sequence[Record]) -> HumanAnsw
     ]
     texts = np.array([text for text, _, _ in pairs], dtype=np.int64)
     f1 = [token_f1(given, expected) for _, given, expected in pairs]
-    matches = _share([exact_match(given, expected) for _, given, expected in pairs], texts)
+    matches = share_of([exact_match(given, expected) for _, given, expected in pairs], texts, _ONE_TEXT)
     low, high = (None if end is None else 100 * end for end in (matches.low, matches.high))
     em = Estimate(None if matches.value is None else 100 * matches.value, low, high, matches.why)
-    return HumanAnswers(language, _mean(f1, texts), em, len(pairs))
+    return HumanAnswers(language, mean_of(f1, texts, _ONE_TEXT), em, len(pairs))
 
 
 # People
@@ -333,7 +337,14 @@ def _drafts(records: Records) -> Iterator[Drafts]:
         texts = np.array([records.root(item.item_id).item_id for item in decided], dtype=np.int64)
         refused = Counter(item.reason or "other" for item in decided if item.state == "out")
         edited = sum(accepted.get(item_id, False) for item_id in ids)
-        yield Drafts(model, sum(hits) - edited, edited, dict(refused), len(items) - len(decided), _share(hits, texts))
+        yield Drafts(
+            model,
+            sum(hits) - edited,
+            edited,
+            dict(refused),
+            len(items) - len(decided),
+            share_of(hits, texts, _ONE_TEXT),
+        )
 
 
 def _oddities(records: Records, kept: Sequence[Record]) -> dict[str, int]:
@@ -344,23 +355,3 @@ def _oddities(records: Records, kept: Sequence[Record]) -> dict[str, int]:
         for item_id, _ in repeated({one["item_id"]: one["question"][language] for one in kept}, language)
     }
     return {**dict(sorted(found.items())), **({"repeated": len(twice)} if twice else {})}
-
-
-# Estimates
-
-
-def _share(hits: Sequence[bool], clusters: Any, units: Any = None) -> Estimate:
-    """A share with its interval; ``units``, by number, where some were asked about repeatedly."""
-    if not hits:
-        return Estimate(None, None, None, "there are none yet")
-    found = clustered_share(np.array(hits, dtype=bool), clusters, units=units)
-    if len(set(clusters.tolist())) < 2:
-        return Estimate(found.share, None, None, _ONE_TEXT)
-    return Estimate(found.share, found.low, found.high)
-
-
-def _mean(values: Sequence[float], clusters: Any) -> Estimate:
-    if not values:
-        return Estimate(None, None, None, "there are none yet")
-    found = clustered_mean(np.array(values, dtype=np.float64), clusters)
-    return Estimate(found.value, found.low, found.high, _ONE_TEXT if found.low is None else None)

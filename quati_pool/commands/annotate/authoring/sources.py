@@ -1,15 +1,18 @@
-"""The texts that people write from: read from the files of ``authoring.sources``, and added to the rounds."""
+"""The texts or clusters that people write from: read from what ``authoring.sources`` names, and added to the rounds."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from quati_pool.annotation.authoring.base import Design, Source
+from quati_pool.annotation.authoring.base import Design, Made, Source
+from quati_pool.annotation.authoring.romqa import shown_ids
+from quati_pool.commands.annotate.authoring.cluster_folder import read_clusters, read_names
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.errors import ConfigError, InputError
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.corpus import expand_paths, read_parquet
 from quati_pool.files.formats import format_of
 from quati_pool.files.problems import quoted
@@ -35,14 +38,60 @@ def design_of(config: PoolConfig) -> Design[Any]:
     return _settings(config).make_design(config.seed)
 
 
+class Opened(NamedTuple):
+    """What opening the rounds added: of sources, and of the items that sources hold, such as the queries of
+    clusters."""
+
+    sources: Added
+    inner: Added
+
+
 def read_sources(config: PoolConfig) -> Iterator[Source]:
-    """The texts in the files of ``authoring.sources``, in order. Texts are as in the files; one of white space alone
-    counts as missing.
+    """The texts in the files of ``authoring.sources``, or the clusters in its folders, in order. Texts are as in the
+    files; one of white space alone counts as missing.
 
     Raises InputError, with the line at fault, for a text without an id, an id that occurs twice, a text in no language,
-    a null character, and columns that are missing: in JSONL, those that no row has.
+    a null character, and columns that are missing: in JSONL, those that no row has. Raises QuatiPoolError as
+    ``read_clusters`` does, and for a cluster that is in two folders.
     """
     settings = _settings(config)
+    return _clusters(config, settings) if settings.component.cls.sources == "clusters" else _texts(config, settings)
+
+
+def _clusters(config: PoolConfig, settings: AuthoringConfig) -> Iterator[Source]:
+    folders: dict[str, Path] = {}
+    for path in settings.source_paths:
+        folder = config.folder / path
+        names = read_names(folder, set().union(*map(shown_ids, read_clusters(folder))))
+        for cluster in read_clusters(folder):
+            cluster_id = cluster["cluster_id"]
+            if cluster_id in folders:
+                raise QuatiPoolError(
+                    f"{folder}: the cluster {cluster_id} is in {folders[cluster_id]} too; name each draw once in "
+                    "authoring: sources: path:"
+                )
+            folders[cluster_id] = folder
+            wanted = shown_ids(cluster) & names.keys()
+            yield Source(cluster_id, cluster=cluster, names={identity: names[identity] for identity in wanted})
+
+
+def repeated_constraints(config: PoolConfig) -> int:
+    """How many constraints are in clusters of several folders, so that splits by cluster may share them. Those of one
+    folder are in one cluster each."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    paths = _settings(config).source_paths
+    for path in paths if len(paths) > 1 else ():
+        found.update(
+            {
+                (one["entity"], one["property"], one["side"])
+                for cluster in read_clusters(config.folder / path)
+                for one in cluster["constraints"]
+            }
+        )
+    return sum(count > 1 for count in found.values())
+
+
+def _texts(config: PoolConfig, settings: AuthoringConfig) -> Iterator[Source]:
     keep, columns = settings.sources.keep, settings.text_columns
     unseen = {*keep, *columns.values()}
     places: dict[str, tuple[Path, int]] = {}
@@ -73,27 +122,44 @@ def read_sources(config: PoolConfig) -> Iterator[Source]:
         raise InputError(config.path, None, f"authoring.sources: {problem}; check the name")
 
 
-def open_rounds(session: AnnotationSession) -> Added:
-    """Adds the texts that are new in the files to the rounds, and brings all items to what the design wants now.
+def open_rounds(session: AnnotationSession) -> Opened:
+    """Adds the sources that are new in the files to the rounds, with what they hold, and brings all items to what the
+    design wants now.
 
-    Nothing is added if a file is faulty. A text that is in the rounds with other words, or with other columns to keep,
-    stays as it is there.
+    Nothing is added if a file is faulty. What is in the rounds with another content, such as a text with other words
+    or other columns to keep, stays as it is there.
     """
     design, authoring = rounds_of(session)
     for _ in read_sources(session.config):
         pass
-    sources = read_sources(session.config)
-    added = Added(0, 0, 0)
-    while block := list(islice(sources, _BLOCK)):
-        some = authoring.add(_items(design, block))
-        added = Added(*(one + other for one, other in zip(added, some, strict=True)))
+    # Sources, such as clusters with all their candidates, are larger than the items that they become.
+    made = ((design.first(source), design.inner(source)) for source in read_sources(session.config))
+    found = Opened(_NONE, _NONE)
+    known: dict[str, int] = {}
+    while block := list(islice(made, _BLOCK)):
+        added = authoring.add([_item(design, one, one) for one, _ in block])
+        inner = _NONE
+        if any(held for _, held in block):
+            if added.new or not known:
+                kinds = {one.kind for one, _ in block}
+                known = {item.source_id: item.item_id for kind in kinds for item in authoring.items(kind)}
+            items = [_item(design, one, source, known[source.source_id]) for source, held in block for one in held]
+            inner = authoring.add(items)
+        found = Opened(_sum(found.sources, added), _sum(found.inner, inner))
     authoring.reconcile_all()
-    return added
+    return found
 
 
-def _items(design: Design[Any], sources: Sequence[Source]) -> list[NewItem]:
-    made = [design.first(source) for source in sources]
-    return [NewItem(one.kind, one.source_id, one.content, design.place(one.source_id)) for one in made]
+_NONE = Added(0, 0, 0)
+
+
+def _sum(one: Added, other: Added) -> Added:
+    return Added(*map(sum, zip(one, other, strict=True)))
+
+
+def _item(design: Design[Any], made: Made, source: Made, parent_id: int | None = None) -> NewItem:
+    """An item at its source's place in the order of work: what one source holds is worked on together."""
+    return NewItem(made.kind, made.source_id, made.content, design.place(source.source_id), parent_id)
 
 
 def _settings(config: PoolConfig) -> AuthoringConfig:

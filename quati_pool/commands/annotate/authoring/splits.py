@@ -14,11 +14,14 @@ from quati_pool.qa_benchmarks.base import SPLITS
 from quati_pool.release.question_splits import split_units
 
 SPLITS_FILE = "splits.json"
+SETS = "sets"
+"""The value of ``authoring: split: by`` for question sets; all others are the sources."""
 
 
 @dataclass(frozen=True)
 class Splits:
-    """The split of each unit; ``units`` are the ids of question sets, or of texts if ``by`` is ``texts``."""
+    """The split of each unit; ``units`` are the ids of question sets, or of the sources if ``by`` is ``texts`` or
+    ``clusters``."""
 
     by: str
     seed: int
@@ -26,19 +29,20 @@ class Splits:
     units: Mapping[str, str]
 
     def of(self, records: Records, item_id: int) -> str | None:
-        """The split of an item: that of the question set or text that it belongs to; None for an item above them."""
-        if self.by == "texts":
+        """The split of an item: that of the question set or source that it belongs to; None for an item above them."""
+        if self.by != SETS:
             return self.units.get(records.root(item_id).source_id)
         unit = records.of_unit(item_id)
         return None if unit is None else self.units.get(records.released_id(unit.item_id))
 
 
 def make_splits(records: Records, release: Path | None = None) -> Splits:
-    """Splits all question sets that are not out, or their texts, by ``authoring: split`` and ``seed``. Units that the
-    folder ``release`` of an earlier release holds stay in their splits. Raises QuatiPoolError if these are others."""
+    """Splits the question sets of ``Records.units``, or their sources, by ``authoring: split`` and ``seed``. Units that
+    the folder ``release`` of an earlier release holds stay in their splits. Raises QuatiPoolError if these are
+    others."""
     settings = records.config.authoring
     assert settings is not None
-    if settings.split.by == "texts":
+    if settings.split.by != SETS:
         units = dict.fromkeys(records.root(one["item_id"]).source_id for one in records.units)
     else:
         units = dict.fromkeys(records.released_id(one["item_id"]) for one in records.units)

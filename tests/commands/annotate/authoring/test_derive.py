@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from quati_pool.commands.annotate.authoring.derive import derive
+from quati_pool.commands.annotate.authoring import derive as deriving
+from quati_pool.commands.annotate.authoring.derive import Derived
 from quati_pool.commands.annotate.authoring.records import open_records
 from quati_pool.commands.annotate.authoring.release import release
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
@@ -41,6 +42,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pool(finished: Path, tmp_path: Path) -> Path:
     shutil.copytree(finished.parent, tmp_path / "pira")
     return tmp_path / "pira" / "pool.yaml"
+
+
+def derive(*args: Any, **options: Any) -> Derived:
+    found = deriving.derive(*args, **options)
+    assert isinstance(found, Derived)
+    return found
 
 
 def lines(path: Path, *records: dict[str, Any]) -> Path:
@@ -177,7 +184,7 @@ def test_other_languages_designs_and_workspaces_are_refused(finished: Path, tmp_
     (tmp_path / "tiny").mkdir()
     shutil.copy(str(tiny_design.__file__), tmp_path / "tiny" / "mine.py")
     tiny = workspace(tmp_path / "tiny", design="mine.py:Tiny")
-    with pytest.raises(ConfigError, match="has nothing to derive; that of pira has"):
+    with pytest.raises(ConfigError, match="has nothing to derive; those of pira and romqa have"):
         derive(tiny)
     plain = tmp_path / "pool.yaml"
     plain.write_text("name: a\ncorpus: {path: c.jsonl}\nqueries: {path: q.tsv}\nsystems: {bm25: {retriever: bm25}}\n")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from quati_pool.commands.annotate.authoring.records import open_records, released_id
+from quati_pool.commands.annotate.authoring.records import open_records
 from quati_pool.commands.annotate.authoring.report import rounds_report
 from quati_pool.errors import ConfigError
 from tests.commands.annotate.authoring.five_questions import QUESTIONS, Five, five
@@ -48,9 +49,6 @@ def test_entries_that_count_are_in_the_order_in_which_they_were_made(tmp_path: P
 
 
 def test_ids_say_the_corpus_as_in_piras_files(tmp_path: Path) -> None:
-    assert [released_id(7, kept) for kept in ({"corpus": "1"}, {"corpus": "2"}, {}, {"corpus": "x"})] == [
-        "A7", "B7", "A7", "A7",
-    ]  # fmt: skip
     path = workspace(tmp_path)
     with opened(path) as session:
         work_off(session, signed_in(session, "ana"), lambda name, shown: None)
@@ -60,6 +58,10 @@ def test_ids_say_the_corpus_as_in_piras_files(tmp_path: Path) -> None:
     assert records.people == {}
     assert sorted(records.released_id(item_id) for item_id in records.items) == ["A1", "A2", "B3"]
     assert len(records.items) == len(TEXTS)
+    seventh = replace(records.items[1], item_id=7)
+    sources = [replace(seventh, content={"kept": kept}) for kept in ({"corpus": "1"}, {"corpus": "2"}, {"corpus": "x"})]
+    without = replace(seventh, content={})
+    assert [records.design.released_id(seventh, one) for one in (*sources, without)] == ["A7", "B7", "A7", "A7"]
 
 
 def test_a_collection_without_rounds_has_no_records(tmp_path: Path) -> None:

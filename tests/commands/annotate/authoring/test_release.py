@@ -430,7 +430,7 @@ def test_a_third_design_is_released_too(tmp_path: Path, form: str) -> None:
         work_off(session, signed_in(session, "ana", "rui"), answer)
     found = release(path, form, tmp_path / "out")
     assert sum(found.units.values()) == len(TEXTS)
-    assert found.command == ()
+    assert found.commands == ()
     if form == "jsonl":
         rows = json_lines(tmp_path / "out" / "text.jsonl")
         assert {row["split"] for row in rows} == {"train"}

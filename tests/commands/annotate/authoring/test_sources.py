@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from quati_pool.annotation.authoring.base import Source
-from quati_pool.commands.annotate.authoring.sources import design_of, open_rounds, read_sources
+from quati_pool.commands.annotate.authoring.sources import Opened, design_of, open_rounds, read_sources
 from quati_pool.commands.annotate.preflight import check
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import ConfigError, InputError
@@ -102,16 +102,16 @@ def test_faults_name_file_and_line(tmp_path: Path) -> None:
 def test_new_texts_are_added_and_old_ones_stay_as_people_saw_them(tmp_path: Path) -> None:
     path = workspace(tmp_path, TEXTS[:2])
     with AnnotationSession.open(path) as session:
-        assert open_rounds(session) == Added(new=2, there=0, changed=0)
-        assert open_rounds(session) == Added(new=0, there=2, changed=0)
+        assert open_rounds(session) == Opened(Added(new=2, there=0, changed=0), Added(0, 0, 0))
+        assert open_rounds(session) == Opened(Added(new=0, there=2, changed=0), Added(0, 0, 0))
         before = rounds(session).items()
         changed = {**TEXTS[0], "en": "Another text."}
         write_texts(tmp_path / "texts.csv", [changed, *TEXTS[1:]])
-        assert open_rounds(session) == Added(new=1, there=1, changed=1)
+        assert open_rounds(session) == Opened(Added(new=1, there=1, changed=1), Added(0, 0, 0))
         assert rounds(session).items()[:2] == before
         # A text that is in the files no more stays, too.
         write_texts(tmp_path / "texts.csv", TEXTS[2:])
-        assert open_rounds(session) == Added(new=0, there=1, changed=0)
+        assert open_rounds(session) == Opened(Added(new=0, there=1, changed=0), Added(0, 0, 0))
         assert len(rounds(session).items()) == 3
 
 

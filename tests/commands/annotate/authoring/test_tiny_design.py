@@ -60,6 +60,21 @@ def test_another_design_has_items_of_its_own(tmp_path: Path) -> None:
         assert {one.state for one in rounds(session).items()} == {"open", "out"}
 
 
+def test_a_design_may_call_its_items_as_it_likes(tmp_path: Path) -> None:
+    """Also as RoMQA calls its queries, without constraints."""
+    path = workspace(tmp_path, TEXTS[:2], design="mine.py:Tiny", languages=["en"],
+                     sources={"path": "texts.csv", "text": "en"})  # fmt: skip
+    code = Path(tiny_design.__file__).read_text(encoding="utf-8").replace('Made("text"', 'Made("query"')
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
+    with opened(path) as session:
+        ana, lea = sign_in(session, "ana"), sign_in(session, "lea", "lead")
+        shown = step(session, ana)
+        work.refuse(session, ana, shown.item, 0, shown.sha, "empty", None, nonce())
+        step(session, ana)
+        found = overview.rounds_overview(session, lea)
+        assert {found.out[0].text, found.held[0].text} == {TEXTS[0]["en"], TEXTS[1]["en"]}
+
+
 def test_headings_alike_are_doubted(tmp_path: Path) -> None:
     path = workspace(tmp_path, TEXTS[:2], design="mine.py:Tiny", languages=["en"],
                      sources={"path": "texts.csv", "text": "en"})  # fmt: skip
@@ -88,7 +103,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("plugin")
 def test_a_design_of_a_plug_in_is_listed_and_served(tmp_path: Path) -> None:
     listed = {one.name: one for one in components() if one.kind == "authoring design"}
-    assert list(listed) == ["pira", "tiny", "odd"]
+    assert list(listed) == ["pira", "romqa", "tiny", "odd"]
     assert (listed["tiny"].summary, listed["tiny"].problem) == (
         "a heading for each text, rated by another person",
         None,
