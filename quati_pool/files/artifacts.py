@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from filelock import BaseFileLock, FileLock, Timeout
 
 from quati_pool import __version__
+from quati_pool.errors import QuatiPoolError
 from quati_pool.files.digests import digest as digest
 from quati_pool.files.digests import file_digest as file_digest
 from quati_pool.files.former_keys import former_key
@@ -127,6 +128,14 @@ def write_private(path: Path, text: str) -> None:
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
         stream.write(text)
+
+
+def check_folder(path: Path) -> None:
+    """Raises QuatiPoolError for a path that no folder can be written to: a file, or one without a name of its own."""
+    if path.exists() and not path.is_dir():
+        raise QuatiPoolError(f"{path} is a file; name a folder with -o")
+    if not path.name or path.name == "..":
+        raise QuatiPoolError(f"{path} cannot be replaced; name a separate folder with -o")
 
 
 def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:

@@ -104,6 +104,9 @@ class Design(ABC, Generic[ParametersT]):
     unit: ClassVar[str]
     """The kind of the items that a data set consists of: what is split, and counted as finished."""
 
+    finished_only: ClassVar[bool] = False
+    """Whether its data set has none of these items that still wants something."""
+
     formats: ClassVar[tuple[str, ...]] = ("jsonl", "hf")
     """The forms in which its data set can be released."""
 

@@ -83,6 +83,7 @@ class Romqa(Design[RomqaParameters]):
     summary = "questions on constraints of a knowledge graph, verified by others and rated, as for RoMQA"
     example = "languages: [en], sources: {path: authoring/clusters}"
     unit = QUERY
+    finished_only = True
     formats: ClassVar[tuple[str, ...]] = ("romqa", "jsonl", "hf")
     sources: ClassVar[Literal["texts", "clusters"]] = "clusters"
     split_by: ClassVar[tuple[str, ...]] = ("clusters",)

@@ -16,6 +16,7 @@ from quati_pool.commands.export.estimates import released_estimates
 from quati_pool.commands.export.labelers import ChosenLabelers, choose_labelers
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import (
+    check_folder,
     clear_partials,
     digest,
     file_digest,
@@ -207,10 +208,7 @@ def _refuse_others(target: Path) -> None:
 
     An export is recognised by its manifest, which it has from the start, whereas its sidecar is written last.
     """
-    if target.exists() and not target.is_dir():
-        raise QuatiPoolError(f"{target} is a file; name a folder with -o")
-    if not target.name or target.name == "..":
-        raise QuatiPoolError(f"{target} cannot be replaced; name a separate folder with -o")
+    check_folder(target)
     if target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file():
         raise QuatiPoolError(f"{target} is not empty and was not written by export; name another folder with -o")
 

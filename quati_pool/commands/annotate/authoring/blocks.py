@@ -3,7 +3,7 @@ knowing which is which."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.problems import quoted
 from quati_pool.files.queries import read_queries
 from quati_pool.project.config import PoolConfig
-from quati_pool.stats.hashing import hashes
+from quati_pool.stats.hashing import hashes, places
 from quati_pool.store.authoring_records import Item, NewItem
 from quati_pool.text.typed import UnprintableError, has_words, typed_line
 
@@ -120,7 +120,6 @@ def _block(design: Romqa, record: Record, other_id: str, other: str) -> NewItem:
     return NewItem(BLOCK, query_id, content, design.place(query_id), record["item_id"])
 
 
-def _ordered(purpose: str, seed: int, ids: Collection[str]) -> Sequence[str]:
-    known = sorted(ids)
-    numbers: Iterable[int] = hashes(purpose, seed, known).tolist()
-    return [one for _, one in sorted(zip(numbers, known, strict=True))]
+def _ordered(purpose: str, seed: int, ids: Collection[str]) -> list[str]:
+    known = list(ids)
+    return [known[place] for place in places(hashes(purpose, seed, known), known).tolist()]

@@ -29,6 +29,7 @@ from quati_pool.annotation.authoring.logical_queries import LogicalQuery, cluste
 from quati_pool.commands.annotate.authoring.cluster_folder import CLUSTERS, ENTITIES
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import (
+    check_folder,
     clear_partials,
     digest,
     file_digest,
@@ -107,8 +108,7 @@ def draw_constraints(
         raise ConfigError(
             f"--min-questions {settings.min_questions}: each cluster has {settings.draws} draws; raise --draws"
         )
-    if not folder.name or folder.name == "..":
-        raise QuatiPoolError(f"{folder} cannot be replaced; name a separate folder with -o")
+    check_folder(folder)
     listener = listener or Listener()
     with listener.stage("constraints"):
         listener.progress("check files", 0, 0)
@@ -149,8 +149,6 @@ def _digest(path: Path) -> str:
 
 def _refuse_others(folder: Path, key: Mapping[str, Any]) -> None:
     """Raises QuatiPoolError unless the folder is new, empty, left unfinished, or holds the draw of the key."""
-    if folder.exists() and not folder.is_dir():
-        raise QuatiPoolError(f"{folder} is a file; name a folder with -o")
     if not folder.exists() or not any(folder.iterdir()):
         return
     if any(file.name not in (CLUSTERS, ENTITIES) for file in folder.iterdir()) or not (folder / CLUSTERS).exists():

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.annotation.authoring.base import Design, with_origin
-from quati_pool.annotation.authoring.romqa import Romqa
 from quati_pool.commands.annotate.authoring.sources import design_of
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.store.authoring import Authoring
@@ -124,9 +123,8 @@ class Records:
 
     @property
     def units(self) -> list[Record]:
-        """The records that the data set consists of. Of RoMQA's questions only those that want nothing more: one that
-        is not written or not verified is none yet."""
-        return self.of(self.design.unit, kept=isinstance(self.design, Romqa))
+        """The records that the data set consists of."""
+        return self.of(self.design.unit, kept=self.design.finished_only)
 
     def of_unit(self, item_id: int) -> Item | None:
         """The item of the data set that an item is or derives from; None for one above them."""

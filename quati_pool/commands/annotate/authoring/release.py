@@ -29,6 +29,7 @@ from quati_pool.commands.annotate.authoring.records import Record, Records, open
 from quati_pool.commands.annotate.authoring.splits import SPLITS_FILE, make_splits, read_splits
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import (
+    check_folder,
     clear_partials,
     digest,
     file_digest,
@@ -175,10 +176,7 @@ def _refuse_texts(records: Records, form: str) -> None:
 
 def _refuse_others(folder: Path, form: str, collection: str) -> None:
     """Raises QuatiPoolError unless the folder is empty, or an unchanged release of the collection in the same form."""
-    if folder.exists() and not folder.is_dir():
-        raise QuatiPoolError(f"{folder} is a file; name a folder with -o")
-    if not folder.name or folder.name == "..":
-        raise QuatiPoolError(f"{folder} cannot be replaced; name a separate folder with -o")
+    check_folder(folder)
     if not folder.is_dir() or not any(folder.iterdir()):
         return
     found = read_splits(folder)

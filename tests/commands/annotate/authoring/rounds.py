@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -117,3 +117,14 @@ def give(session: AnnotationSession, token: str, number: int = 0, **changes: Any
 def end(session: AnnotationSession, token: str) -> int:
     shown = step(session, token)
     return work.end(session, token, shown.item, shown.sha, nonce())
+
+
+def members(value: Any) -> Iterator[tuple[str, Any]]:
+    """The members of all objects in a JSON value, however deep."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield name, inner
+            yield from members(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from members(inner)

@@ -6,7 +6,7 @@ import csv
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,16 @@ from tests.commands.annotate.authoring.people_writing import (
     work_off,
     written_by_pira,
 )
-from tests.commands.annotate.authoring.rounds import TEXTS, filled, nonce, opened, rounds, workspace, write_texts
+from tests.commands.annotate.authoring.rounds import (
+    TEXTS,
+    filled,
+    members,
+    nonce,
+    opened,
+    rounds,
+    workspace,
+    write_texts,
+)
 from tests.commands.annotate.writers import sign_in
 
 TEN, SETS = 10, 13
@@ -258,16 +267,6 @@ def test_piras_columns_need_both_of_its_languages(tmp_path: Path) -> None:
         release(path, "pira", tmp_path / "out")
 
 
-def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield name, inner
-            yield from _members(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _members(inner)
-
-
 @pytest.mark.parametrize("form", ["pira", "jsonl", "hf"])
 def test_names_of_people_never_leave(tmp_path: Path, form: str) -> None:
     rows = pira_rows(3, 1)
@@ -293,9 +292,9 @@ def test_names_of_people_never_leave(tmp_path: Path, form: str) -> None:
             assert not [name for name in (*NAMES, "Quitéria", "Quit\\u00e9ria") if name.encode() in data], file
     if form == "jsonl":
         found = json_lines(tmp_path / "out" / "question.jsonl")
-        members = list(_members(found))
-        assert {value for name, value in members if name == "person"} <= {1, 2, 3, 4, 5, 6}
-        assert not {"by", "task_id", "text_id", "parent_id"} & {name for name, _ in members}
+        listed = list(members(found))
+        assert {value for name, value in listed if name == "person"} <= {1, 2, 3, 4, 5, 6}
+        assert not {"by", "task_id", "text_id", "parent_id"} & {name for name, _ in listed}
         entries = json_lines(tmp_path / "out" / "entries.jsonl")
         refused = [one for one in entries if one["action"] == "refused"]
         assert refused

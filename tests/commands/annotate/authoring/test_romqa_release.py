@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, median
@@ -43,7 +43,7 @@ from tests.commands.annotate.authoring.romqa_people import (
     romqa_workspace,
     write_clusters,
 )
-from tests.commands.annotate.authoring.rounds import opened
+from tests.commands.annotate.authoring.rounds import members, opened
 
 __all__ = ["cli"]  # a fixture
 
@@ -303,16 +303,6 @@ def test_who_drafted_a_question_is_released_by_the_program_s_name(pool: Path, tm
     assert sum("drafted_by" in one for _, one in found.values()) == 1
 
 
-def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield name, inner
-            yield from _members(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _members(inner)
-
-
 @pytest.mark.parametrize("form", ["romqa", "jsonl", "hf"])
 def test_names_of_people_never_leave(pool: Path, tmp_path: Path, form: str) -> None:
     release(pool, form, tmp_path / "out")
@@ -340,7 +330,7 @@ def test_lines_hold_the_records_of_what_is_released(pool: Path, tmp_path: Path) 
     for one in files[BLOCK]:
         assert one["questions"][one["ours"]] == questions[one["question_id"]]["question"]
         assert [sorted(rating) for rating in one["ratings"]] == [["a", "b", "person"]]
-    names = {name for of_file in (CLUSTER, QUERY, BLOCK) for name, _ in _members(files[of_file])}
+    names = {name for of_file in (CLUSTER, QUERY, BLOCK) for name, _ in members(files[of_file])}
     assert not {"by", "task_id", "parent_id", "query_id", "source_id"} & names
     assert all(len(one["verifications"]) == 2 for one in files[QUERY])
     # Refusals are among the entries, without their comments.
