@@ -19,8 +19,8 @@ from pydantic import BaseModel
 from quati_pool.errors import QuatiPoolError
 
 if TYPE_CHECKING:
+    from quati_pool.llm.answer_prompts import AnswerRequest
     from quati_pool.models.readers.base import ReaderAnswer, ReaderQuestion
-    from quati_pool.qa_benchmarks.answer_prompts import AnswerRequest
 
 SPLITS = ("train", "validation", "test")
 
@@ -98,6 +98,11 @@ class AnswerTaskRun(ABC):
     notes: Sequence[str] = ()
     EMPTY: ClassVar[Any] = ""
     """The answer that counts for a question without a prediction."""
+
+    @property
+    def label(self) -> str:
+        """The case in words."""
+        return " ".join(filter(None, self.case))
 
     @abstractmethod
     def programs(self) -> Mapping[str, Mapping[str, Any]]:

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.problems import quoted
+from quati_pool.llm.answer_prompts import AnswerForm, AnswerRequest, labelled_lines, load_answer_prompt
 from quati_pool.models.readers.base import ReaderAnswer, ReaderQuestion
-from quati_pool.qa_benchmarks.answer_prompts import AnswerForm, AnswerRequest, labelled_lines, load_answer_prompt
 from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case, Row
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from quati_pool.errors import ConfigError
-from quati_pool.models.readers.base import ReaderAnswer, ReaderQuestion
-from quati_pool.qa_benchmarks.answer_prompts import (
+from quati_pool.llm.answer_prompts import (
     AnswerForm,
     AnswerPrompt,
     AnswerRequest,
     labelled_lines,
     load_answer_prompt,
 )
+from quati_pool.models.readers.base import ReaderAnswer, ReaderQuestion
 from quati_pool.qa_benchmarks.answer_sets import Key, distinct, set_row
 from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case, Row
 from quati_pool.qa_benchmarks.romqa_files import Candidate, Question

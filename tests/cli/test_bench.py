@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.commands.bench.answers import Answers
 from quati_pool.commands.llm_runs import Ending
+from quati_pool.commands.model_answers.asking import Answers
 from quati_pool.files.artifacts import file_digest
 from quati_pool.project.config import load_config
 from tests.cli.conftest import Cli

@@ -12,7 +12,7 @@ import pytest
 
 from quati_pool.commands.bench.predictions import read_predictions
 from quati_pool.errors import ConfigError, InputError
-from quati_pool.qa_benchmarks.answer_prompts import Unreadable
+from quati_pool.llm.answer_prompts import Unreadable
 from quati_pool.qa_benchmarks.base import AnswerTask, AnswerTaskRun, Case, MissingDataError, RetrievalTask
 from quati_pool.qa_benchmarks.romqa import Romqa, text_id
 from quati_pool.qa_benchmarks.romqa_files import find, read

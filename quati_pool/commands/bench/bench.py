@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from quati_pool.commands.bench.answers import Answerer, ask, chosen_answerer
 from quati_pool.commands.bench.collections import Source, write_workspace
 from quati_pool.commands.bench.predictions import read_predictions
 from quati_pool.commands.bench.provenance import Inputs
@@ -16,6 +15,7 @@ from quati_pool.commands.bench.readers import NamedReader, open_readers, read_an
 from quati_pool.commands.bench.retrieval import Curve, retrieve
 from quati_pool.commands.bench.systems_file import SystemsFile
 from quati_pool.commands.llm_runs import budget_spent, check_budget
+from quati_pool.commands.model_answers.asking import Answerer, ask, chosen_answerer
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import digest, file_digest
 from quati_pool.project.events import Listener

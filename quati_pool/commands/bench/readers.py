@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quati_pool.commands.bench.journal import Entry, Journal, open_journal
+from quati_pool.commands.model_answers.journal import Entry, Journal, open_journal
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import digest, file_digest
 from quati_pool.models.loading import require_neural

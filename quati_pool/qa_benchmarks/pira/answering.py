@@ -11,14 +11,14 @@ from math import fsum
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from quati_pool.models.readers.base import ReaderAnswer, ReaderQuestion
-from quati_pool.qa_benchmarks.answer_prompts import (
+from quati_pool.llm.answer_prompts import (
     AnswerForm,
     AnswerPrompt,
     AnswerRequest,
     labelled_lines,
     load_answer_prompt,
 )
+from quati_pool.models.readers.base import ReaderAnswer, ReaderQuestion
 from quati_pool.qa_benchmarks.base import AnswerTask, AnswerTaskRun, Case, Row
 from quati_pool.qa_benchmarks.pira.files import ANSWER, released
 from quati_pool.qa_benchmarks.pira.routes import Route, case_rows, cases_of, route_of

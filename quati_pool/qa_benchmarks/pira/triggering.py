@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from quati_pool.errors import InputError
 from quati_pool.files.problems import quoted
+from quati_pool.llm.answer_prompts import AnswerForm, AnswerPrompt, AnswerRequest, load_answer_prompt
 from quati_pool.models.readers.base import ReaderAnswer, ReaderQuestion
-from quati_pool.qa_benchmarks.answer_prompts import AnswerForm, AnswerPrompt, AnswerRequest, load_answer_prompt
 from quati_pool.qa_benchmarks.base import AnswerTask, AnswerTaskRun, Case, Row
 from quati_pool.qa_benchmarks.pira.files import (
     AT_LABEL,

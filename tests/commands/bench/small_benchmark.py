@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from quati_pool.qa_benchmarks.answer_prompts import AnswerForm, AnswerRequest
+from quati_pool.llm.answer_prompts import AnswerForm, AnswerRequest
 from quati_pool.qa_benchmarks.base import (
     AnswerTask,
     AnswerTaskRun,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from quati_pool.qa_benchmarks.answer_prompts import AnswerForm, AnswerRequest, labelled_lines, load_answer_prompt
+from quati_pool.llm.answer_prompts import AnswerForm, AnswerRequest, labelled_lines, load_answer_prompt
 from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case, Row
 
 LABELS = ("A", "B", "C")

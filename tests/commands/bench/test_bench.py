@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.commands.bench.answers import Answers
 from quati_pool.commands.bench.bench import BenchOptions, BenchResult, bench
+from quati_pool.commands.model_answers.asking import Answers
 from quati_pool.errors import ConfigError
 from quati_pool.project.events import Listener
 from quati_pool.qa_benchmarks.base import Case

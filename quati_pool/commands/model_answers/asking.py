@@ -1,4 +1,4 @@
-"""A language model's answers to a task's questions, each asked once and kept in a journal."""
+"""A language model's answers to a list of questions, each asked once and kept in a journal."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from quati_pool.commands.bench.journal import Entry, Journal, open_journal
 from quati_pool.commands.llm_runs import Ending, LlmSession, check_price, cost_so_far, heard
+from quati_pool.commands.model_answers.journal import Entry, Journal, open_journal
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import digest
 from quati_pool.judging.llm_parameters import LlmParameters, client_for, model_identity, price_for
+from quati_pool.llm.answer_prompts import AnswerForm, AnswerRequest, Unreadable
 from quati_pool.llm.answers import withheld
 from quati_pool.llm.budget import Budget
 from quati_pool.llm.budgeted_calls import Called, Caller, state_of
@@ -26,10 +27,8 @@ from quati_pool.llm.options import Request
 from quati_pool.llm.prices import Price
 from quati_pool.llm.runner import Runner
 from quati_pool.llm.thoughts import Marks, marks_of, split
-from quati_pool.project.config import JudgeConfig, load_config
+from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener
-from quati_pool.qa_benchmarks.answer_prompts import AnswerForm, AnswerRequest, Unreadable
-from quati_pool.qa_benchmarks.base import AnswerTaskRun
 from quati_pool.records import State
 from quati_pool.registry import nearest
 
@@ -42,6 +41,16 @@ _UNREADABLE = (State.unparsed, State.truncated)
 _CHUNK = 256
 
 
+class ModelQuestions(Protocol):
+    """Questions to a language model. ``label`` names them where progress is shown; ``ids`` are unique."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def ids(self) -> Sequence[str]: ...
+    def request(self, question_id: str, /) -> AnswerRequest: ...
+
+
 @dataclass(eq=False)
 class Answerer:
     """A judge of kind ``llm``, used only for its endpoint, options, limits and prices: its prompt, samples,
@@ -52,7 +61,7 @@ class Answerer:
     folder: Path
     """The folder of pool.yaml, to which ``prices`` is relative."""
     said: set[str] = field(default_factory=set)
-    """The lines about the endpoint that the user has already been shown, across all cases."""
+    """The lines about the endpoint that the user has already been shown, across all runs of this process."""
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -71,12 +80,12 @@ class Answerer:
         return marks_of(self.parameters.thoughts)
 
 
-def chosen_answerer(pool_yaml: Path, name: str) -> Answerer:
+def chosen_answerer(pool: Path | PoolConfig, name: str) -> Answerer:
     """The judge ``name`` of a pool.yaml as a model that answers questions.
 
     Raises ConfigError where there is none of this name, or where it is no language model.
     """
-    config = load_config(pool_yaml)
+    config = load_config(pool) if isinstance(pool, Path) else pool
     settings = config.judges.get(name)
     models = [
         judge
@@ -128,7 +137,7 @@ class Answers:
 
 
 def ask(
-    task_run: AnswerTaskRun,
+    questions: ModelQuestions,
     answerer: Answerer,
     journal: Path,
     listener: Listener,
@@ -150,7 +159,7 @@ def ask(
         check_price(answerer.price, answerer.parameters.model)
     started = time.monotonic()
     with open_journal(journal, listener) as book:
-        run = _AnswerRun(task_run, answerer, book, listener)
+        run = _AnswerRun(questions, answerer, book, listener)
         if run.pending:
             run.ask(Budget(budget), stop or threading.Event())
         answers = run.finished()
@@ -247,10 +256,10 @@ def _outcome_entry(state: State, value: str | tuple[str, ...] | None, problem: s
 
 
 class _AnswerRun:
-    """One run over a task's questions."""
+    """One run over all questions."""
 
-    def __init__(self, task_run: AnswerTaskRun, answerer: Answerer, journal: Journal, listener: Listener) -> None:
-        self.task_run = task_run
+    def __init__(self, questions: ModelQuestions, answerer: Answerer, journal: Journal, listener: Listener) -> None:
+        self.questions = questions
         self.answerer = answerer
         self.journal = journal
         self.listener = listener
@@ -258,7 +267,7 @@ class _AnswerRun:
         identity = digest(answerer.identity)
         self.keys: dict[str, str] = {}
         changed: dict[str, Entry] = {}
-        for question_id in task_run.ids:
+        for question_id in questions.ids:
             request = self._request(question_id)
             key = self.keys[question_id] = digest([request.definition, identity])
             entry = journal.entries.get(key)
@@ -279,7 +288,7 @@ class _AnswerRun:
 
     def _request(self, question_id: str) -> AnswerRequest:
         try:
-            return self.task_run.request(question_id)
+            return self.questions.request(question_id)
         except QuatiPoolError as error:
             raise QuatiPoolError(f"the question {question_id}: {error}") from None
 
@@ -297,7 +306,7 @@ class _AnswerRun:
 
         @asynccontextmanager
         async def connect() -> AsyncIterator[_AnswerCaller]:
-            schema = self.task_run.request(next(iter(self.pending))).form.schema()
+            schema = self.questions.request(next(iter(self.pending))).form.schema()
             client = client_for(answerer.parameters, self._heard)
             async with session.connected(client, schema, lambda cost: answers.count(cost, None)):
                 yield _AnswerCaller(client, price, budget, answerer)
@@ -308,7 +317,7 @@ class _AnswerRun:
         answers.error = runner.error
 
     def finished(self) -> Answers:
-        """The answers to the task's questions, from this run and earlier ones."""
+        """The answers to all questions, from this run and earlier ones."""
         answers = self.answers
         answers.asked = self._landed
         for question_id, key in self.keys.items():
@@ -326,7 +335,7 @@ class _AnswerRun:
     def _tasks(self) -> Iterator[list[_Task]]:
         ids = list(self.pending)
         for start in range(0, len(ids), _CHUNK):
-            yield [_Task(one, self.pending[one], self.task_run.request(one)) for one in ids[start : start + _CHUNK]]
+            yield [_Task(one, self.pending[one], self.questions.request(one)) for one in ids[start : start + _CHUNK]]
 
     def _write(self, landed: Sequence[tuple[_Task, Sequence[_Answer]]]) -> None:
         self.journal.append([self._entry(task, answer) for task, answers in landed for answer in answers])
@@ -366,7 +375,7 @@ class _AnswerRun:
         heard(self.answerer.name, self.listener.say if event.kind == "wait" else self._say)(event)
 
     def _say(self, line: str) -> None:
-        """Shows a line to the user, but only once across all cases."""
+        """Shows a line to the user, but only once across all runs."""
         if line not in self.answerer.said:
             self.answerer.said.add(line)
             self.listener.say(line)
@@ -378,7 +387,7 @@ class _AnswerRun:
             f"{retries:,} retries" if retries else "",
             cost_so_far(answers.cost, answers.unknown),
         ]
-        label = " ".join(filter(None, (self.answerer.name, *self.task_run.case)))
+        label = " ".join(filter(None, (self.answerer.name, self.questions.label)))
         done, detail = self._before + self._landed, ", ".join(filter(None, parts))
         self.listener.progress(label, done, len(self.keys), detail, unit="questions")
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 import yaml
 
-from quati_pool.commands.bench import answers as asking
-from quati_pool.commands.bench.answers import Answerer, Answers, ask, chosen_answerer
-from quati_pool.commands.bench.journal import Journal, open_journal
+from quati_pool.commands.model_answers import asking
+from quati_pool.commands.model_answers.asking import Answerer, Answers, ask, chosen_answerer
+from quati_pool.commands.model_answers.journal import Journal, open_journal
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.llm.faults import FatalError, ServerDown
 from quati_pool.project.events import Listener
@@ -122,6 +122,27 @@ def test_what_was_answered_is_not_asked_again(server: ServerProcess, answerer: A
     grown = run(many(12), answerer, tmp_path, listener=lines)
     assert (grown.asked, grown.reused, calls(server)) == (2, 10, 2)
     assert first.values.items() < grown.values.items()
+
+
+def test_a_journal_that_an_earlier_version_wrote_answers_for_all_of_its_questions(
+    server: ServerProcess, answerer: Answerer, tmp_path: Path
+) -> None:
+    # Written by commit 86aec73, before requests and journals had modules of their own.
+    kept = Path(__file__).with_name("former.jsonl").read_bytes()
+    path = tmp_path / "answers" / "fake.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(kept)
+    found = [
+        run(task_run, answerer, tmp_path)
+        for task_run in (many(4), Sets({"a": "which?"}), Choices({"r": "[[serve: refusal]] who?"}))
+    ]
+    assert [made.values for made in found] == [
+        {"q0": "C", "q1": "B", "q2": "A", "q3": "A"},
+        {"a": ("answer 271", "answer 911")},
+        {},
+    ]
+    assert found[2].failed == {"r": "refused: the model refused: I cannot help with that."}
+    assert (server.log(), path.read_bytes()) == ([], kept)
 
 
 def test_the_same_question_is_asked_once_whatever_its_id(
@@ -461,7 +482,7 @@ def test_a_full_disk_is_told_and_what_was_written_before_stays(
 SCRIPT = """
 import sys
 from pathlib import Path
-from quati_pool.commands.bench.answers import ask, chosen_answerer
+from quati_pool.commands.model_answers.asking import ask, chosen_answerer
 from quati_pool.project.events import Listener
 from tests.commands.bench.small_task_runs import many
 

@@ -17,7 +17,7 @@ from quati_pool.bundled import bundled
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import digest
 from quati_pool.judging.prompts import bundled_prompts
-from quati_pool.qa_benchmarks.answer_prompts import (
+from quati_pool.llm.answer_prompts import (
     AnswerForm,
     AnswerPrompt,
     AnswerRequest,
