@@ -41,6 +41,11 @@ ANSWERING = {
     )
 }
 
+WRITING = {
+    f"writing/{kind}-{language}.yaml"
+    for kind in ("passage", "taxonomy", "logical", "paraphrase", "translate")
+    for language in ("pt", "en", "es")
+}
 PARAPHRASES = {f"paraphrases/{name.removesuffix('.yaml')}-{number}.yaml" for name in PROMPTS for number in (2, 3)}
 
 
@@ -58,7 +63,7 @@ def test_the_wheel_carries_sample_and_prompts_inside_the_package(wheel: Path) ->
     assert {f"quati_pool/bundled/data/sample/{name}" for name in SAMPLE} <= set(names)
     folder = "quati_pool/bundled/prompts/"
     carried = {name.removeprefix(folder) for name in names if name.startswith(folder)}
-    assert carried == {"LICENSE.md"} | PROMPTS | ANSWERING | PARAPHRASES
+    assert carried == {"LICENSE.md"} | PROMPTS | ANSWERING | WRITING | PARAPHRASES
     assert "quati_pool/bundled/data/quati-paper/pool.yaml" in names
     assert "quati_pool/bundled/data/quati-paper/prepare.yaml" in names
     assert "quati_pool/bundled/data/sample/prepare.yaml" in names
@@ -173,5 +178,5 @@ def test_a_checkout_finds_its_own_sample() -> None:
 def test_a_checkout_finds_its_own_prompts() -> None:
     folder = bundled("prompts")
     assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.yaml")} == (
-        PROMPTS | ANSWERING | PARAPHRASES
+        PROMPTS | ANSWERING | WRITING | PARAPHRASES
     )

@@ -18,6 +18,12 @@ FIELDS = ("query", "passage", "narrative")
 ANSWERING_FIELDS = ("question", "text", "options", "candidates")
 """The fields of the prompts that ask for an answer; they form a second family."""
 
+WRITING_FIELDS = ("source", "brief", "wording")
+"""The fields of the prompts that ask for a draft: a text to write from, what is wanted, and words to write in another
+way or to keep away from; a third family."""
+
+_FAMILIES = (FIELDS, ANSWERING_FIELDS, WRITING_FIELDS)
+
 # The tokens with which chat templates mark turns, roles, thoughts and tools. Tokenizers match the exact spelling.
 _TEMPLATE_TOKENS = re.compile(
     r"[<\[](?="
@@ -72,7 +78,7 @@ _LATIN = (
 
 
 def _family(field: str) -> tuple[str, ...]:
-    return FIELDS if field in FIELDS else ANSWERING_FIELDS
+    return next(family for family in _FAMILIES if field in family)
 
 
 @cache
@@ -140,5 +146,5 @@ def recovered(text: str, fields: tuple[str, ...] = FIELDS) -> str:
 
 def fenced(field: str, text: str) -> str:
     """``text`` between the marks of ``field``, each on a separate line; in ``text``, marks of the field's family
-    (``FIELDS`` or ``ANSWERING_FIELDS``) and chat template tokens are neutralised."""
+    (``FIELDS``, ``ANSWERING_FIELDS`` or ``WRITING_FIELDS``) and chat template tokens are neutralised."""
     return f"<{field}>\n{neutralised(without_template_tokens(text), _family(field))}\n</{field}>"

@@ -17,7 +17,7 @@ from quati_pool.commands.model_answers.journal import Entry, Journal, open_journ
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import digest
 from quati_pool.judging.llm_parameters import LlmParameters, client_for, model_identity, price_for
-from quati_pool.llm.answer_prompts import AnswerForm, AnswerRequest, Unreadable
+from quati_pool.llm.answer_prompts import AnswerRequest, Form, Unreadable
 from quati_pool.llm.answers import withheld
 from quati_pool.llm.budget import Budget
 from quati_pool.llm.budgeted_calls import Called, Caller, state_of
@@ -213,7 +213,7 @@ class _AnswerCaller(Caller):
         return [] if answer is None else [answer]
 
 
-def _read(called: Called, form: AnswerForm, tries: tuple[Called, ...], marks: Sequence[Marks]) -> _Answer:
+def _read(called: Called, form: Form, tries: tuple[Called, ...], marks: Sequence[Marks]) -> _Answer:
     """The answer that a call returned."""
     if called.fault is not None:
         return _Answer(state_of(called.fault), None, called.fault.words, None, tries)
@@ -226,9 +226,7 @@ def _read(called: Called, form: AnswerForm, tries: tuple[Called, ...], marks: Se
     return _Answer(*_outcome(choice.text or "", form, marks), choice.text, tries)
 
 
-def _outcome(
-    text: str, form: AnswerForm, marks: Sequence[Marks]
-) -> tuple[State, str | tuple[str, ...] | None, str | None]:
+def _outcome(text: str, form: Form, marks: Sequence[Marks]) -> tuple[State, str | tuple[str, ...] | None, str | None]:
     """Reads an answer's text without its thoughts; returns its state, and the answer or the problem."""
     spoken = split(text, marks)
     if not spoken.closed:
@@ -241,7 +239,7 @@ def _outcome(
         return State.unparsed, None, str(error)
 
 
-def _read_again(entry: Entry, form: AnswerForm, marks: Sequence[Marks]) -> Entry:
+def _read_again(entry: Entry, form: Form, marks: Sequence[Marks]) -> Entry:
     """A journal entry with its text read again, as an earlier version may have read thoughts as the answer."""
     if entry["state"] not in (State.ok, State.unparsed) or not isinstance(entry.get("text"), str):
         return entry
