@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
+from quati_pool.cli import question_drafts
 from quati_pool.cli.console import show
 from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption, FullOption
 from quati_pool.cli.progress import ConsoleListener
 from quati_pool.cli.question_constraints import constraints
 
 questions = typer.Typer(
-    help="Questions that people write in the app: list them, export or release them; reports of their rounds.",
+    help="Questions that people write in the app: list, draft, export or release them; reports of their rounds.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -59,6 +60,9 @@ def list_questions(
 
     found = report(config, database)
     show(found, written_questions, tables, as_data, output_format, full)
+
+
+question_drafts.register(questions)
 
 
 @questions.command(epilog="Example: quati-pool questions export -o queries.tsv --merge")

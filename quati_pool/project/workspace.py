@@ -34,7 +34,9 @@ class Workspace:
     def is_output(self, path: Path) -> bool:
         """Whether the tool writes this path; patterns for input files leave such paths out."""
         parts = Path(os.path.relpath(path, self.folder)).parts
-        return parts[0] in ("runs", "qrels", "reports", "exports", "audits", "cache") or parts == (self.pool.name,)
+        return parts[0] in ("runs", "qrels", "reports", "exports", "audits", "drafts", "cache") or parts == (
+            self.pool.name,
+        )
 
     def run(self, run_tag: str) -> Path:
         return self.folder / "runs" / f"{run_tag}.trec.gz"
@@ -91,6 +93,14 @@ class Workspace:
     def batches(self) -> Path:
         """The folder of batch files that are still to be sent."""
         return self.folder / "cache" / "batches"
+
+    def drafts(self, name: str) -> Path:
+        """What became of the drafts that a model was asked for, by the model's and their sources' name."""
+        return self.folder / "drafts" / f"{name}.jsonl"
+
+    def drafting(self, name: str) -> Path:
+        """What a model wrote when it was asked for drafts, and what it was asked for; not to be paid for again."""
+        return self.folder / "cache" / "drafts" / name
 
     def lock(self, name: str) -> Path:
         return self.folder / "cache" / "locks" / f"{name}.lock"

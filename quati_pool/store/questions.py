@@ -44,6 +44,8 @@ class Questions:
             if after is not None and (last is None or last.seq != after):
                 problem = "somebody else has changed it since; nothing was written: read it again"
                 raise ConflictError("changed", f"question {event.question_id}: {problem}")
+            if last is not None:
+                event = replace(event, drafted_by=last.drafted_by)
             if event.query is None and last is not None:
                 kept = {name: getattr(last, name) for name in _CONTENT if getattr(event, name) is None}
                 event = replace(event, **kept)
@@ -88,6 +90,16 @@ class Questions:
                 authors.setdefault(row.question_id, row.by)
                 last[row.question_id] = _event(row)
         return [Question(question_id, author, last[question_id]) for question_id, author in authors.items()]
+
+    def drafted(self) -> dict[str, int]:
+        """The question_ids of the questions that programs wrote, by the nonce with which each was proposed."""
+
+        q = question_events.c
+        wanted = select(q.nonce, q.question_id).where(
+            q.collection == self._collection, q.action == "proposed", q.drafted_by.is_not(None), q.nonce.is_not(None)
+        )
+        with self._store.reading() as connection:
+            return {row.nonce: row.question_id for row in connection.execute(wanted)}
 
     def events(self, question_id: int) -> list[QuestionEvent]:
         """All events of a question, oldest first."""

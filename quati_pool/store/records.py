@@ -400,7 +400,9 @@ class QuestionEvent:
     """An event in the life of a question that people write, caused by ``by``. A new question has no ``question_id``
     yet. If ``query`` is None the question is unchanged: the store then fills every field from ``query`` to
     ``query_id`` that is None from the question's last event. ``doc_id`` is the passage it was written from,
-    ``query_id`` its id in the collection once it has one. The store sets ``seq`` and ``created_at``."""
+    ``query_id`` its id in the collection once it has one. ``drafted_by`` is the version of the program that wrote a
+    new question, in whose name ``by`` is empty; every later event of the question keeps it. The store sets ``seq`` and
+    ``created_at``."""
 
     by: str
     action: QuestionAction
@@ -414,12 +416,14 @@ class QuestionEvent:
     query_id: str | None = None
     comment: str | None = None
     nonce: str | None = None
+    drafted_by: str | None = None
     seq: int | None = None
     created_at: datetime | None = None
 
 
 class Question(NamedTuple):
-    """The current state of a question: who proposed it, and its last event, which has the complete text."""
+    """The current state of a question: who proposed it ("" for a program), and its last event, which has the complete
+    text."""
 
     question_id: int
     author: str

@@ -39,6 +39,10 @@ scale 0 to 3.
 none: ``[[answer: ]]``), or else ``answer_of`` or ``answers_of`` the last user message that shows a question. Without
 a schema, an answer is given where there is such a marker and the system message names the key.
 
+**A draft** is given where the schema has other keys, all of them strings: under each key the text of the last marker
+``[[KEY: …]]`` in the user messages, or else ``draft_of`` the first user message and the key. The text of a marker
+``[[KEY<: …]]`` is read backwards, for a draft whose words its source does not have.
+
 ``/v1/files`` and ``/v1/batches`` work too: a batch is ``in_progress`` for ``polls`` retrievals, then its calls are
 served as above. ``/control/script`` and ``/control/log`` are what ``ServerProcess`` talks to.
 """
@@ -265,6 +269,15 @@ def answers_of(message: str, labels: Sequence[str] = ()) -> list[str]:
     if not labels:
         return [answer_of(f"{message}{number}") for number in (1, 2)]
     return [label for label in labels if _hash("answers", message, label) % 2]
+
+
+def draft_of(message: str, key: str) -> str:
+    """What the server writes under a key of a draft by default: a question of eight made-up words, which no other
+    message leads to."""
+    drawn = hashlib.sha256(repr(("draft", message, key)).encode()).digest()
+    words = ("".join("bcdfgklmnprstvxz"[byte & 15] + "aeiou"[byte >> 4 & 3] for byte in drawn[at : at + 4])
+             for at in range(0, len(drawn), 4))  # fmt: skip
+    return f"{' '.join(words).capitalize()}?"
 
 
 def way_of(pair: str, call: int, shares: dict[str, float], seed: int = 0, default: str = "well") -> str:
@@ -680,7 +693,7 @@ _moved: set[bool] = set()
 
 def _grade(body: dict[str, Any], pair: str, index: int = 0) -> int | None:
     """The grade that is meant, whatever the way in which it is given; None where none is asked for."""
-    if answering_form(body) is not None:
+    if answering_form(body) is not None or draft_form(body) is not None:
         return None
     if _rules:
         last = next(message["content"] for message in reversed(body["messages"]) if message["role"] == "user")
@@ -742,6 +755,24 @@ def answering_form(body: dict[str, Any]) -> tuple[str, Sequence[str]] | None:
     return None
 
 
+def draft_form(body: dict[str, Any]) -> list[str] | None:
+    """The keys of the draft that a request asks for; None where it asks for something else."""
+    form = body.get("response_format") or {}
+    properties = form.get("json_schema", {}).get("schema", {}).get("properties")
+    if not properties or answering_form(body) is not None:
+        return None
+    return list(properties) if all(value == {"type": "string"} for value in properties.values()) else None
+
+
+def _draft(body: dict[str, Any], keys: Sequence[str]) -> dict[str, str]:
+    texts = [message["content"] for message in body["messages"] if message["role"] == "user"]
+    marked = {key: re.findall(rf"\[\[{key}(<?): ?([^\]]*)\]\]", "\n".join(texts)) for key in keys}
+    return {
+        key: found[-1][1][:: -1 if found[-1][0] else 1] if found else draft_of(texts[0], key)
+        for key, found in marked.items()
+    }
+
+
 def _marked(body: dict[str, Any]) -> str | None:
     for message in reversed(body["messages"]):
         found = ANSWER_MARKER.findall(message["content"]) if message["role"] == "user" else []
@@ -760,10 +791,13 @@ def _answer(body: dict[str, Any], key: str, labels: Sequence[str]) -> str | list
 
 
 def _choice(body: dict[str, Any], way: str, pair: str, index: int) -> dict[str, Any]:
-    asked = answering_form(body)
+    asked, keys = answering_form(body), draft_form(body)
     aspects: dict[str, int] = {}
     grade: Any
-    if asked is None:
+    if keys is not None:
+        reason_key, grade_key, scale = "", "", ()
+        grade = _draft(body, keys)
+    elif asked is None:
         reason_key, grade_key, scale = form_of(body)
         grade = _grade(body, pair, index)
         aspects = aspects_of(body, pair, index)
@@ -772,8 +806,8 @@ def _choice(body: dict[str, Any], way: str, pair: str, index: int) -> dict[str, 
         grade = _answer(body, *asked)
 
     def answer(value: Any) -> str:
-        keys = ({reason_key: _REASON} if reason_key else {}) | aspects | {grade_key: value}
-        return json.dumps(keys, ensure_ascii=False)
+        named = ({reason_key: _REASON} if reason_key else {}) | aspects | {grade_key: value}
+        return json.dumps(value if isinstance(value, dict) else named, ensure_ascii=False)
 
     other = scale[(scale.index(grade) + 1) % len(scale)] if scale else "another"
     text: str | None = _variants(answer(grade), answer(other)).get(way, answer(grade))

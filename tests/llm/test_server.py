@@ -23,6 +23,7 @@ from tests.llm.server import (
     answer_of,
     answers_of,
     completion,
+    draft_of,
     grade_of,
     state_of,
     way_of,
@@ -218,6 +219,20 @@ def test_answers_are_given_in_the_form_of_the_schema_and_by_the_question() -> No
     assert several == [answers_of(question, "ABC") for question in questions]
     assert {len(labels) for labels in several} == {0, 1, 2, 3}
     assert len(answered({"answers": {"type": "array", "items": free}}, questions[0])["answers"]) == 2
+
+
+def test_drafts_are_given_in_the_form_of_the_schema_or_by_markers() -> None:
+    form = {"question_pt": {"type": "string"}, "answer_pt": {"type": "string"}}
+    texts = [f"text {number}" for number in range(30)]
+    drafts = [answered(form, text) for text in texts]
+    assert drafts == [{key: draft_of(text, key) for key in form} for text in texts]
+    assert len({draft["question_pt"] for draft in drafts} | {draft["answer_pt"] for draft in drafts}) == 60
+    assert answered(form, "[[question_pt: Quem?]] text 1") == {
+        "question_pt": "Quem?",
+        "answer_pt": draft_of("[[question_pt: Quem?]] text 1", "answer_pt"),
+    }
+    # Asked again within a conversation, it writes the same.
+    assert answered(form, "text 1", "again!") == drafts[1]
 
 
 def test_a_marker_says_what_is_answered() -> None:

@@ -37,6 +37,22 @@ def test_an_event_that_names_no_text_keeps_what_the_question_was(store: Store) -
     )  # a new text brings all that goes with it
 
 
+def test_who_drafted_a_question_stays_with_it_for_ever(store: Store) -> None:
+    questions = Questions(store, "pira")
+    asked = questions.add_event(QuestionEvent(by="", action="proposed", query="Onde?", nonce="d1", drafted_by="v1"))
+    questions.add_event(QuestionEvent(by="ana", action="proposed", query="Quem?", nonce="n1"))
+    questions.add_event(QuestionEvent(by="ana", action="revised", question_id=asked, query="Aonde?", nonce="n2"))
+    # Neither a text of its own nor another name takes the mark away.
+    questions.add_event(
+        QuestionEvent(by="bia", action="accepted", question_id=asked, query_id="q1", drafted_by="v2", nonce="n3")
+    )
+    assert [event.drafted_by for event in questions.events(asked)] == ["v1", "v1", "v1"]
+    drafted, written = questions.current()
+    assert (drafted.author, drafted.last.drafted_by, written.last.drafted_by) == ("", "v1", None)
+    assert questions.drafted() == {"d1": asked}
+    assert Questions(store, "other").drafted() == {}
+
+
 def test_a_question_is_its_collections(store: Store) -> None:
     asked = Questions(store, "pira").add_event(PROPOSED)
     other = Questions(store, "other")

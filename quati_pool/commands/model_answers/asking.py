@@ -70,6 +70,14 @@ class Answerer:
         # A judge may ask for several answers together; here they are always asked for one at a time.
         return {name: value for name, value in settings.items() if name != "together"}
 
+    def key(self, request: AnswerRequest) -> str:
+        """The key of a request in the journal: the digest of all that is sent and of the model's identity."""
+        return digest([request.definition, self._identity_digest])
+
+    @cached_property
+    def _identity_digest(self) -> str:
+        return digest(self.identity)
+
     @property
     def price(self) -> Price | None:
         return price_for(self.parameters, self.folder)
@@ -262,12 +270,11 @@ class _AnswerRun:
         self.journal = journal
         self.listener = listener
         self.answers = Answers()
-        identity = digest(answerer.identity)
         self.keys: dict[str, str] = {}
         changed: dict[str, Entry] = {}
         for question_id in questions.ids:
             request = self._request(question_id)
-            key = self.keys[question_id] = digest([request.definition, identity])
+            key = self.keys[question_id] = answerer.key(request)
             entry = journal.entries.get(key)
             if entry is not None and (again := _read_again(entry, request.form, answerer.marks)) != entry:
                 changed[key] = again
@@ -292,7 +299,7 @@ class _AnswerRun:
 
     def _finished(self, key: str) -> bool:
         entry = self.journal.entries.get(key)
-        return entry is not None and _final(entry)
+        return entry is not None and final(entry)
 
     def ask(self, budget: Budget, stop: threading.Event) -> None:
         answerer, answers, price = self.answerer, self.answers, self.answerer.price
@@ -320,7 +327,7 @@ class _AnswerRun:
         answers.asked = self._landed
         for question_id, key in self.keys.items():
             entry = self.journal.entries.get(key)
-            if entry is None or not (_final(entry) or key in self._lost):
+            if entry is None or not (final(entry) or key in self._lost):
                 continue
             answers.reused += question_id not in self.pending
             if entry["state"] == State.ok:
@@ -390,7 +397,7 @@ class _AnswerRun:
         self.listener.progress(label, done, len(self.keys), detail, unit="questions")
 
 
-def _final(entry: Entry) -> bool:
+def final(entry: Entry) -> bool:
     """Whether a journal entry is final and not asked again: all are but failed calls, and unreadable answers that were
     asked for again fewer than ``REASK`` times."""
     if entry["state"] in _UNREADABLE:

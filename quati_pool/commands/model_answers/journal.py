@@ -74,6 +74,11 @@ def open_journal(path: Path, listener: Listener) -> Iterator[Journal]:
         yield journal
 
 
+def read_journal(path: Path) -> dict[str, Entry]:
+    """The last line of each request in a journal, which is left as it is; empty if there is none."""
+    return _read(path)[0] if path.exists() else {}
+
+
 def _read(path: Path) -> tuple[dict[str, Entry], int]:
     """The last line of each request, and the offset in bytes at which the last complete line ends."""
     entries: dict[str, Entry] = {}

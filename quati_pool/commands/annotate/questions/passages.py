@@ -17,6 +17,8 @@ from quati_pool.project.cache_keys import used_corpora
 from quati_pool.project.config import PoolConfig
 from quati_pool.project.inputs import corpus_key
 from quati_pool.project.workspace import Workspace
+from quati_pool.stats.hashing import hashes
+from quati_pool.text.typed import has_words
 
 
 class NoPassagesError(QuatiPoolError):
@@ -44,6 +46,32 @@ def passage(config: PoolConfig, name: str, count: int) -> Passage:
         ordinal -= len(store)
     at = np.array([ordinal], dtype=np.int64)
     return Passage(store.ids.decode(at)[0].as_py(), store.texts(at)[0])
+
+
+def drawn_passages(config: PoolConfig, purpose: str, count: int) -> list[Passage]:
+    """The first ``count`` passages that have words, in an order drawn with the collection's seed; fewer if the corpus
+    has fewer. A larger count adds passages behind the others.
+
+    Raises NoPassagesError without a corpus store.
+    """
+    stores = _stores(config)
+    drawn = [
+        hashes(purpose, config.seed, batch.column("doc_id").to_pylist())
+        for store in stores
+        for batch in store.batches()
+    ]
+    order = np.argsort(np.concatenate(drawn), kind="stable") if drawn else np.empty(0, dtype=np.int64)
+    begins = np.cumsum([0, *map(len, stores)])
+    found: list[Passage] = []
+    for place in order:
+        if len(found) == count:
+            break
+        number = int(np.searchsorted(begins, place, side="right")) - 1
+        at = np.array([place - begins[number]], dtype=np.int64)
+        text = stores[number].texts(at)[0]
+        if has_words(text):
+            found.append(Passage(stores[number].ids.decode(at)[0].as_py(), text))
+    return found
 
 
 def text_of(config: PoolConfig, doc_id: str) -> str | None:

@@ -87,7 +87,7 @@ def propose(session: AnnotationSession, token: str | None, draft: Draft, nonce: 
     draft = checked(session.config, draft)
     if draft.doc_id is not None and text_of(session.config, draft.doc_id) is None:
         raise QuestionError("passage", "there is no such passage in the corpus any more; take another one")
-    with _writing(session):
+    with writing_questions(session):
         equal = [one for one in _similar(session, draft.query, None) if one.exact]
         for question_id in (one.question_id for one in equal if one.question_id is not None):
             if _sent(session, person, question_id, nonce, "proposed"):
@@ -112,7 +112,7 @@ def revise(
     person = session.person(token)
     draft = checked(session.config, draft)
     comment = comment_of(comment)
-    with _writing(session):
+    with writing_questions(session):
         if not _sent(session, person, question_id, nonce, "revised"):
             question = _allowed(session, person, question_id, seen, "revised")
             _refuse_repeated([one for one in _similar(session, draft.query, question_id) if one.exact], confirmed)
@@ -126,7 +126,7 @@ def accept(
     """Accepts another person's question into the collection and returns its new query_id."""
     person = session.person(token)
     comment = comment_of(comment)
-    with _writing(session):
+    with writing_questions(session):
         sent = _sent(session, person, question_id, nonce, "accepted")
         if sent is not None:
             return str(sent.query_id)
@@ -235,7 +235,7 @@ def _decide(
     action: QuestionAction,
     comment: str | None,
 ) -> None:
-    with _writing(session):
+    with writing_questions(session):
         if not _sent(session, person, question_id, nonce, action):
             _allowed(session, person, question_id, seen, action)
             _add(session, person, question_id, seen, nonce, action, comment)
@@ -287,7 +287,8 @@ def _refuse_repeated(equal: Sequence[Similar], confirmed: bool) -> None:
 
 
 @contextmanager
-def _writing(session: AnnotationSession) -> Iterator[None]:
+def writing_questions(session: AnnotationSession) -> Iterator[None]:
+    """Holds the lock under which questions are checked and written."""
     with session.store.lock(f"questions of {session.config.name}", lambda _: None):
         yield
 
@@ -309,7 +310,19 @@ def taxonomy_coverage(config: PoolConfig, questions: Sequence[Question]) -> Taxo
     )
 
 
+def texts_there(session: AnnotationSession) -> list[str]:
+    """The questions that a new one should be unlike: people's except withdrawn ones, and those in the queries file."""
+    return [text for text, *_ in _others(session, None)]
+
+
 def _similar(session: AnnotationSession, query: str, besides: int | None) -> list[Similar]:
+    others = _others(session, besides)
+    found = similar_questions(query, [text for text, *_ in others], language(session.config))
+    return [Similar(others[one.place][0], one.similarity, one.exact, *others[one.place][1:]) for one in found]
+
+
+def _others(session: AnnotationSession, besides: int | None) -> list[tuple[str, str | None, int | None, str | None]]:
+    """The questions to compare one with: text, author, question_id and query_id."""
     others: list[tuple[str, str | None, int | None, str | None]] = []
     exported = set()
     for question_id, author, last in session.questions.current():
@@ -321,8 +334,7 @@ def _similar(session: AnnotationSession, query: str, besides: int | None) -> lis
         # An accepted question may have been exported to the file.
         if (one.query_id, one.query) not in exported:
             others.append((one.query, None, None, one.query_id))
-    found = similar_questions(query, [text for text, *_ in others], language(session.config))
-    return [Similar(others[one.place][0], one.similarity, one.exact, *others[one.place][1:]) for one in found]
+    return others
 
 
 def language(config: PoolConfig) -> str | None:

@@ -1,0 +1,250 @@
+"""``quati-pool questions draft``: a model drafts questions, which people accept, edit or refuse."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quati_pool.commands.annotate.drafts.checking import Checks, HeldBack
+from quati_pool.commands.annotate.drafts.homes import HeldBackError, Home, NewDraft, home_of
+from quati_pool.commands.annotate.drafts.report import DraftReport, Outcome, write_outcomes
+from quati_pool.commands.annotate.drafts.requests import DraftRequests, DraftSource, prompt_language, writing_prompt
+from quati_pool.commands.annotate.drafts.taxonomy import TaxonomyPlan
+from quati_pool.commands.annotate.questions.writing import writing_questions
+from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.commands.llm_runs import budget_spent, check_budget
+from quati_pool.commands.model_answers.asking import Answerer, Answers, ask, chosen_answerer
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.files.artifacts import digest, file_digest, locked_output
+from quati_pool.project.events import Listener
+from quati_pool.project.workspace import Workspace
+
+ORIGINS = ("passages", "taxonomy", "clusters")
+"""What drafts may be written from; which of them, depends on the pool.yaml."""
+
+_KINDS = {"passages": "passage", "taxonomy": "taxonomy", "clusters": "logical"}
+
+
+@dataclass(frozen=True)
+class DraftOptions:
+    """What to draft from, by which model (a judge of pool.yaml), and from how many sources, the first ones of an order
+    that does not depend on earlier runs. ``budget``: US dollars, None for no limit."""
+
+    origin: str
+    model: str
+    count: int
+    budget: float | None = None
+
+
+class Drafting:
+    """A session that a model drafts questions for."""
+
+    def __init__(self, session: AnnotationSession, options: DraftOptions) -> None:
+        self.session = session
+        self.options = options
+        config = session.config
+        self.answerer: Answerer = chosen_answerer(config, options.model)
+        self.home: Home = home_of(session, options.origin)
+        self.kind = _KINDS[options.origin]
+        workspace = Workspace(config.folder)
+        name = f"{options.model}-{options.origin}"
+        self.path = workspace.drafts(name)
+        self.journal = workspace.drafting(f"{options.model}.jsonl")
+        self.plan_path = workspace.drafting(f"{name}.plan.jsonl")
+
+    def requests(self, sources: Sequence[DraftSource]) -> DraftRequests:
+        return DraftRequests(self.options.origin, self.kind, self.home.languages, self.home.texts, sources)
+
+    def extend(self, plan: TaxonomyPlan, outcomes: Sequence[Outcome] = ()) -> None:
+        """Plans some more drafts for the taxonomy, as the questions are now and after these outcomes."""
+        room = self.options.count - len(plan.planned)
+        added = {one.source_id for one in outcomes if one.status in ("added", "there")}
+        field = self.home.texts[0].field
+        held = {one.source_id: one.draft[field] for one in outcomes if one.held is not None and one.draft is not None}
+        plan.extend(self.session.config, self.session.questions.current(), added, held, room)
+
+    def planned(self, plan: TaxonomyPlan) -> list[DraftSource]:
+        """The sources of the run that are planned by now."""
+        language = prompt_language(self.home.languages)
+        return [one.source(language) for one in plan.planned[: self.options.count]]
+
+    def draft_id(self, key: str) -> str:
+        """The id of a draft in the collection, by the key of its request."""
+        return digest({"collection": self.session.config.name, "draft": key})
+
+    def register(self) -> str:
+        """Registers the model, its settings and the prompt as a drafter, and returns its version."""
+        prompt = writing_prompt(self.kind, self.home.languages)
+        definition = {
+            "name": self.answerer.parameters.model,
+            "settings": self.answerer.identity,
+            "prompt": {"id": prompt.id, "version": prompt.version},
+        }
+        version = digest({"drafter": definition})[:16]
+        self.session.store.register(version, "judge", definition)
+        return version
+
+
+@contextmanager
+def open_drafting(
+    config_path: Path, options: DraftOptions, database: str | None, listener: Listener
+) -> Iterator[Drafting]:
+    """Opens a workspace for drafts. Raises QuatiPoolError where options or the workspace do not fit."""
+    check_budget(options.budget)
+    if options.count < 1:
+        raise ConfigError(f"--n {options.count}: expected at least 1")
+    if options.origin not in ORIGINS:
+        raise ConfigError(f"--from {options.origin}: expected one of {', '.join(ORIGINS)}")
+    with AnnotationSession.open(config_path, database, listener.say) as session:
+        yield Drafting(session, options)
+
+
+def draft(
+    config_path: Path,
+    options: DraftOptions,
+    listener: Listener,
+    stop: threading.Event | None = None,
+    database: str | None = None,
+) -> DraftReport:
+    """Asks the model for the drafts that it has not written yet, and adds those that are not held back for people to
+    decide on.
+
+    Every draft is in the journal of ``cache/drafts`` before it is added, under an id that follows from what was asked:
+    a run that is killed or repeated adds and pays for nothing twice. Which drafts are held back is decided again in
+    every run. ``stop``, set from another thread, ends the run as Ctrl-C does.
+
+    Raises QuatiPoolError where nothing can be asked. What ends a run that has begun is in the report.
+    """
+    with (
+        open_drafting(config_path, options, database, listener) as drafting,
+        locked_output(_made(drafting.path), listener.say),
+    ):
+        run = _Run(drafting, listener, stop or threading.Event())
+        if options.origin == "taxonomy":
+            run.by_taxonomy()
+        else:
+            run.settle(drafting.home.passages(options.count))
+        config = drafting.session.config
+        provenance = {"collection": config.name, "config": file_digest(config.path)}
+        write_outcomes(drafting.path, run.report, provenance)
+        run.report.path = drafting.path
+        return run.report
+
+
+def _made(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+class _Run:
+    def __init__(self, drafting: Drafting, listener: Listener, stop: threading.Event) -> None:
+        options, answerer = drafting.options, drafting.answerer
+        self.drafting = drafting
+        self.listener = listener
+        self.stop = stop
+        self.report = DraftReport(options.model, answerer.parameters.model, options.origin, options.count)
+        self._spent = 0.0
+        self._drafter = drafting.register()
+        self._seen: dict[str, str] = {}
+        """The source of each draft_id: the same request is one draft, of the first source that leads to it."""
+
+    def by_taxonomy(self) -> None:
+        """Asks in waves: each combination gets at most one draft in a wave, so that the next one is told of it."""
+        plan = TaxonomyPlan(self.drafting.plan_path)
+        settled = 0
+        while True:
+            sources = self.drafting.planned(plan)
+            if len(sources) > settled:
+                if not self.settle(sources[settled:]):
+                    return
+                settled = len(sources)
+            if settled >= self.drafting.options.count:
+                return
+            self.drafting.extend(plan, self.report.outcomes)
+            plan.save()
+
+    def settle(self, sources: Sequence[DraftSource]) -> bool:
+        """Asks for the drafts of these sources, and adds what is not held back; whether all were asked for."""
+        if not sources:
+            return True
+        drafting = self.drafting
+        requests = drafting.requests(sources)
+        budget = drafting.options.budget
+        left = None if budget is None else budget - self._spent
+        answers = ask(requests, drafting.answerer, drafting.journal, self.listener, left, self.stop)
+        self._count(answers, len(requests.ids))
+        ids = {one: drafting.draft_id(drafting.answerer.key(requests.request(one))) for one in requests.ids}
+        with writing_questions(drafting.session):
+            new, outcomes = self._outcomes(requests, answers, ids)
+            drafting.home.add(new, self._drafter)
+        self.report.outcomes += outcomes
+        return self.report.error is None
+
+    def _count(self, answers: Answers, asked: int) -> None:
+        report, options = self.report, self.drafting.options
+        self._spent += answers.spent
+        report.asked += answers.asked
+        report.calls += answers.calls
+        report.cost += answers.cost
+        report.unknown += answers.unknown
+        report.ended = answers.ended
+        if not isinstance(answers.error, (QuatiPoolError, OSError, type(None))):
+            raise answers.error  # a bug in this program
+        done = len(answers.values) + len(answers.failed)
+        if answers.error is None and answers.ended is None and done >= asked:
+            return
+        why: object = answers.error or ("stopped" if answers.ended == "interrupted" else "for an unknown reason")
+        if answers.ended == "budget" and options.budget is not None:
+            why = budget_spent(options.budget, self._spent, answers.needed, "draft")
+        report.error = QuatiPoolError(
+            f"{options.model} was not asked for all drafts ({why}); run the same command again: what is written is kept"
+        )
+
+    def _outcomes(
+        self, requests: DraftRequests, answers: Answers, ids: Mapping[str, str]
+    ) -> tuple[list[NewDraft], list[Outcome]]:
+        """The drafts to add, and what becomes of each."""
+        home = self.drafting.home
+        waiting, checks = home.waiting(), Checks(home.there())
+        new: list[NewDraft] = []
+        outcomes = []
+        for source_id, source in requests.sources.items():
+            if source_id in answers.failed:
+                state, _, problem = answers.failed[source_id].partition(": ")
+                outcomes.append(Outcome(source_id, "failed", state=state, problem=problem))
+                continue
+            if source_id not in answers.values:
+                outcomes.append(Outcome(source_id, "not_asked"))
+                continue
+            draft_id = ids[source_id]
+            fields = (text.field for text in requests.texts)
+            texts = dict(zip(fields, answers.values[source_id], strict=True))
+            held = self._repeated(source_id, draft_id, texts)
+            if held is None and draft_id in waiting:
+                outcomes.append(Outcome(source_id, "there", draft_id, waiting[draft_id], texts))
+                continue
+            content: Mapping[str, Any] = {}
+            if held is None:
+                try:
+                    content = home.content(source, texts)
+                    held = checks.held_back(home.questions(content), source.texts)
+                except HeldBackError as error:
+                    held = error.held
+            if held is not None:
+                outcomes.append(Outcome(source_id, "held_back", draft_id, draft=texts, held=held))
+                continue
+            checks.keep(home.questions(content))
+            new.append(NewDraft(draft_id, source, content))
+            outcomes.append(Outcome(source_id, "added", draft_id, True, texts))
+        return new, outcomes
+
+    def _repeated(self, source_id: str, draft_id: str, texts: Mapping[str, str]) -> HeldBack | None:
+        """Whether another source of this run has led to the very same request, and so to the same draft."""
+        if self._seen.setdefault(draft_id, source_id) == source_id:
+            return None
+        field = next(iter(texts))
+        return HeldBack("repeats", field, 1.0, texts[field])
