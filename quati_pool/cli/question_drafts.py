@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quati_pool.cli.console import show
 from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption, FullOption
 from quati_pool.cli.progress import ConsoleListener
+
+if TYPE_CHECKING:
+    from quati_pool.commands.annotate.drafts.deriving import DerivedByModel
+    from quati_pool.commands.annotate.drafts.report import DraftReport
 
 
 class Origin(StrEnum):
@@ -76,8 +80,15 @@ def draft(
     with ConsoleListener() as listener:
         report = step(config, options, listener, database=database)
     show(report, answers.drafts, tables.tables, as_data, output_format, full)
-    if report.interrupted:
-        typer.echo(f"quati-pool: {report.error}", err=True)
+    end(report)
+
+
+def end(run: DraftReport | DerivedByModel | None) -> None:
+    """Ends the command as its run ended: with exit code 130 after Ctrl-C, and with the error of one that was cut
+    short."""
+    if run is None or run.error is None:
+        return
+    if run.ended == "interrupted":
+        typer.echo(f"quati-pool: {run.error}", err=True)
         raise typer.Exit(130)
-    if report.error is not None:
-        raise report.error
+    raise run.error

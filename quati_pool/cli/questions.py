@@ -112,20 +112,39 @@ def derive(
         Path | None,
         typer.Option("--release", metavar="DIR", help="A release whose splits stay: sets are built split by split."),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="The judge (judge: llm) whose model writes two paraphrases of each question and of its answers, and "
+            "translates texts that lack a language.",
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option("--budget", metavar="USD", help="With --model: stop asking before this is spent.")
+    ] = None,
     database: DatabaseOption = None,
     full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
     """Add what programs derive from finished questions, for people to accept or refuse in the app: sets of multiple
-    choice, built as bench pira mcqa builds them, and the paraphrases and translations of files. With the design romqa:
-    pairs with questions of the set that compare: names, for people to rate how natural both are."""
+    choice, built as bench pira mcqa builds them, and the paraphrases and translations of files or of a model. With the
+    design romqa: pairs with questions of the set that compare: names, for people to rate how natural both are."""
     from quati_pool.commands.annotate.authoring.derive import derive as derive_texts
     from quati_pool.reporting.answers import authoring as answers
     from quati_pool.reporting.json_data.authoring import as_data
     from quati_pool.reporting.tables import authoring as tables
 
-    found = derive_texts(config, file or (), languages=choices or (), release=release, database=database)
+    if budget is not None and model is None:
+        raise typer.BadParameter("goes with --model", param_hint="--budget")
+    with ConsoleListener() as listener:
+        found = derive_texts(
+            config, file or (), languages=choices or (), release=release, model=model, budget=budget,
+            database=database, listener=listener,
+        )  # fmt: skip
     show(found, answers.derived, tables.derived, as_data, output_format, full)
+    question_drafts.end(found.by_model)
 
 
 @questions.command(epilog="Example: quati-pool questions report --full")

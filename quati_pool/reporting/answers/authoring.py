@@ -11,6 +11,7 @@ from quati_pool.commands.annotate.authoring.estimate import Estimate
 from quati_pool.commands.annotate.authoring.release import ReleasedQuestions
 from quati_pool.commands.annotate.authoring.report import AuthoringReport, HumanAnswers, RoundsReport
 from quati_pool.commands.annotate.authoring.romqa_report import ClusterFates, Comparison, RomqaReport, Verification
+from quati_pool.commands.annotate.drafts.deriving import DerivedByModel
 from quati_pool.reporting.answers import wording
 from quati_pool.reporting.formats.answers import Answer
 from quati_pool.reporting.tables import authoring as tables
@@ -144,6 +145,8 @@ def derived(found: Derived | AddedBlocks) -> Answer:
     sets = counted(choices, "set of multiple choice", "sets of multiple choice")
     finished = counted(found.questions, "finished question", "finished questions")
     sentences = [f"{texts} and {sets} added for acceptance, of {finished}; {found.there:,} were there already."]
+    if found.by_model is not None:
+        sentences.append(_by_model(found.by_model))
     for language, splits in found.too_small.items():
         sentences += _too_small(language, splits)
     if found.replaced:
@@ -171,6 +174,18 @@ def _blocks(found: AddedBlocks) -> Answer:
         got = counted(found.unpaired, "question", "questions")
         sentences.append(f"{got} got none: {other} has no unused question left; add some to its file.")
     return Answer(sentences, rest="next: quati-pool annotate" if found.added else "")
+
+
+def _by_model(found: DerivedByModel) -> str:
+    """What a model wrote, what of it is not added, and the cost."""
+    parts = [f"{wording.name(found.drafter)} wrote {counted(len(found.texts), 'text', 'texts')}"]
+    for what, reasons in (("held back", found.held_back), ("without an answer", found.failed)):
+        if reasons:
+            why = wording.counts((reason.replace("_", " "), count) for reason, count in reasons.most_common())
+            parts.append(f"{reasons.total():,} {what} ({why})")
+    if found.not_asked:
+        parts.append(f"{found.not_asked:,} requests not asked")
+    return f"{'; '.join(parts)}; {wording.asked_cost(found.calls, found.cost, found.unknown)}."
 
 
 def released(found: ReleasedQuestions) -> Answer:

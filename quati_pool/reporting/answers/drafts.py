@@ -27,7 +27,7 @@ def drafts(report: DraftReport) -> Answer:
         parts.append(f"{failed.total():,} failed ({_reasons(failed.most_common())})")
     if left := report.statuses["not_asked"]:
         parts.append(f"{left:,} not asked for")
-    sentences = [f"{'; '.join(parts)}; {_cost(report)}."]
+    sentences = [f"{'; '.join(parts)}; {wording.asked_cost(report.calls, report.cost, report.unknown)}."]
     if total < report.wanted:
         sentences.append(f"There are {total:,} {report.origin}, so fewer than the {report.wanted:,} of --n.")
     rest = f"--full lists every draft; {report.path} has them too."
@@ -52,10 +52,3 @@ def plan(found: DraftPlan) -> Answer:
 def _reasons(found: list[tuple[str, int]]) -> str:
     return wording.counts((reason.replace("_", " "), count) for reason, count in found)
 
-
-def _cost(report: DraftReport) -> str:
-    if not report.calls:
-        return "nothing was asked"
-    if report.unknown and not report.cost:
-        return "at an unknown cost"
-    return f"{dollars(report.cost)}{' at least' if report.unknown else ''}"

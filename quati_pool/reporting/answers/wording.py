@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from quati_pool.commands.llm_runs import dollars
 from quati_pool.reporting.formats.document import Link
 from quati_pool.reporting.formats.tables import Column
 from quati_pool.stats.bootstrap import Interval
@@ -73,6 +74,15 @@ def percent(part: int, whole: int) -> str:
 def counts(found: Iterable[tuple[str, int]]) -> str:
     """``3 unparsed, 2 refused``, without those that are 0."""
     return ", ".join(f"{count:,} {what}" for what, count in found if count)
+
+
+def asked_cost(calls: int, cost: float, unknown: int) -> str:
+    """What a model's ``calls`` cost in US dollars, ``unknown`` of which have no known cost."""
+    if not calls:
+        return "nothing was asked"
+    if unknown and not cost:
+        return "at an unknown cost"
+    return f"{dollars(cost)}{' at least' if unknown else ''}"
 
 
 def files(folder: Path | None, stem: str) -> str:

@@ -18,6 +18,7 @@ from quati_pool.commands.annotate.authoring.report import (
     RoundsReport,
 )
 from quati_pool.commands.annotate.authoring.romqa_report import Comparison, Sizes, Spread, Verification
+from quati_pool.commands.annotate.drafts.deriving import DerivedByModel
 from quati_pool.reporting.json_data.serializer import Undefined, Views, known, pick, serialize
 
 
@@ -122,6 +123,17 @@ def _drafts(one: Drafts) -> dict[str, Any]:
     return {**pick(one, "model accepted edited refused waiting"), **_estimate("share", one.share)}
 
 
+def _by_model(one: DerivedByModel) -> dict[str, Any]:
+    return {
+        **pick(one, "model drafter"),
+        "texts": len(one.texts),
+        **pick(one, "held_back failed not_asked calls"),
+        "cost": Undefined("no call has a known cost") if one.unknown and not one.cost else one.cost,
+        "calls_of_unknown_cost": one.unknown,
+        "error": None if one.error is None else str(one.error),
+    }
+
+
 def _estimate(name: str, found: Estimate, low: str = "low", high: str = "high") -> dict[str, Any]:
     ends = {low: found.low, high: found.high}
     return {
@@ -136,7 +148,8 @@ VIEWS: Views = {
     HumanAnswers: _human,
     PersonsWork: _person,
     Drafts: _drafts,
-    Derived: lambda one: pick(one, "questions added there too_small replaced"),
+    Derived: lambda one: pick(one, "questions added there too_small replaced by_model?"),
+    DerivedByModel: _by_model,
     AddedBlocks: lambda one: pick(one, "name raters questions added there waiting unpaired unused"),
     ReleasedQuestions: lambda one: {
         **pick(one, "path form made unit units out open choices"),

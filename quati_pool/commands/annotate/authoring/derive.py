@@ -1,12 +1,13 @@
 """``quati-pool questions derive``: adds what is derived from kept questions, for people to accept, refuse or rate.
 
-Of Pirá's, sets for multiple choice are built here; paraphrases and translations come from files, by any program. Of
-RoMQA's, each is put next to one of another set, for people to rate.
+Of Pirá's, sets for multiple choice are built here; paraphrases and translations come from files, by any program, or
+from a model that is asked for them. Of RoMQA's, each is put next to one of another set, for people to rate.
 """
 
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,17 +21,18 @@ from quati_pool.commands.annotate.authoring.choices import choice_sets
 from quati_pool.commands.annotate.authoring.records import Record, Records, read_records
 from quati_pool.commands.annotate.authoring.sources import design_of
 from quati_pool.commands.annotate.authoring.splits import make_splits, read_splits
+from quati_pool.commands.annotate.drafts.deriving import LONGEST, DerivedByModel, derive_by_model
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.digests import digest
 from quati_pool.files.problems import quoted
 from quati_pool.files.tables import Field, read_table
 from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.project.events import Listener
 from quati_pool.store.authoring import Authoring
 from quati_pool.store.authoring_records import NewItem
 from quati_pool.store.database import Store
 
 _FIELDS = ("field", "text", "question_id", "source_id", "drafted_by")
-_MOST = 20_000
 _LONGEST_NAME = 100
 
 
@@ -40,7 +42,7 @@ class Derived:
 
     ``questions`` is the number of kept questions; ``too_small`` are splits without two distinct answers, by language;
     ``replaced`` counts sets that wait for acceptance and that a release would not use, because the answers of their
-    split are others by now.
+    split are others by now. ``by_model`` is what a model was asked for, None without one.
     """
 
     added: Mapping[str, int]
@@ -48,6 +50,7 @@ class Derived:
     questions: int
     too_small: Mapping[str, Sequence[str]]
     replaced: int
+    by_model: DerivedByModel | None = None
 
 
 def derive(
@@ -56,11 +59,16 @@ def derive(
     *,
     languages: Sequence[str] = (),
     release: Path | None = None,
+    model: str | None = None,
+    budget: float | None = None,
     database: str | None = None,
+    listener: Listener | None = None,
+    stop: threading.Event | None = None,
 ) -> Derived | AddedBlocks:
     """Adds the sets of multiple choice in ``languages`` (by default English, or the first language where the
-    collection has no English) and the derived texts of ``files`` (JSON lines). Where the design is RoMQA's, adds the
-    blocks of ``new_blocks`` instead.
+    collection has no English), the derived texts of ``files`` (JSON lines), and what ``model``, a judge of pool.yaml,
+    derives (``derive_by_model``) for at most ``budget`` US dollars. Where the design is RoMQA's, adds the blocks of
+    ``new_blocks`` instead.
 
     ``release`` is the folder of a release whose splits stay, as sets are built from the answers of a split. What is
     there already is not added again. Raises InputError, with the line, for a text of no kept question, a field or
@@ -97,17 +105,25 @@ def derive(
                 parent = one.record["item_id"]
                 source_id = f"{parent}:{CHOICES}:{one.digest}"
                 items.append(NewItem(CHOICES, source_id, one.content(), design.place(source_id), parent))
+        names: dict[str, str] = {}
         for path in files:
-            items += _read(path, records, design)
+            for item in _read(path, records, design):
+                if item.drafted_by is not None:
+                    names[_version(item.drafted_by)] = item.drafted_by
+                    item = item._replace(drafted_by=_version(item.drafted_by))
+                items.append(item)
+        by_model = None
+        if model is not None:
+            by_model = derive_by_model(records, design, store, model, listener or Listener(), budget, stop)
+            items += [_item(one.parent, one.field, one.text, one.drafted_by, design) for one in by_model.texts]
         known = {(item.kind, item.source_id) for item in records.items.values()}
         new = []
         for item in items:
             if (key := (item.kind, item.source_id)) not in known:
                 known.add(key)
                 new.append(item)
-        for name in sorted({item.drafted_by for item in new if item.drafted_by is not None}):
-            store.register(_version(name), "judge", {"name": name})
-        new = [item._replace(drafted_by=item.drafted_by and _version(item.drafted_by)) for item in new]
+        for version in sorted({item.drafted_by for item in new if item.drafted_by in names}):
+            store.register(version, "judge", {"name": names[version]})
         Authoring(store, config.name, design.id, design).add(new)
     waiting = [item for item in records.items.values() if item.kind == CHOICES and item.state == "open"]
     replaced = sum(
@@ -115,7 +131,8 @@ def derive(
     )
     added = Counter(CHOICES if item.kind == CHOICES else str(item.content["field"]) for item in new)
     kept = len(records.of(QUESTION, kept=True))
-    return Derived(dict(added), len(items) - len(new), kept, {k: v for k, v in too_small.items() if v}, replaced)
+    small = {language: splits for language, splits in too_small.items() if splits}
+    return Derived(dict(added), len(items) - len(new), kept, small, replaced, by_model)
 
 
 def _blocks(config: PoolConfig, design: Romqa, database: str | None) -> AddedBlocks:
@@ -147,8 +164,8 @@ def _read(path: Path, records: Records, design: Pira) -> Iterator[NewItem]:
         if field is None or field.number not in (None, 1, 2):
             raise InputError(path, line, f"field is {quoted(name)}; expected {_expected(design.languages)}")
         text, drafter = text.strip(), drafter.strip()
-        if not text or len(text) > _MOST or "\x00" in text:
-            raise InputError(path, line, f"text is {quoted(text)}; expected 1 to {_MOST:,} characters")
+        if not text or len(text) > LONGEST or "\x00" in text:
+            raise InputError(path, line, f"text is {quoted(text)}; expected 1 to {LONGEST:,} characters")
         if field.what in ("paraphrase", "translation.question") and len(text.splitlines()) > 1:
             raise InputError(path, line, f"text is {quoted(text)}; expected a question on one line")
         if drafter and (len(drafter) > _LONGEST_NAME or not drafter.isprintable()):
@@ -157,9 +174,18 @@ def _read(path: Path, records: Records, design: Pira) -> Iterator[NewItem]:
             parent = _found(path, line, "source_id", source_id, texts, "no text of the collection has this id")
         else:
             parent = _found(path, line, "question_id", question_id, questions, "no kept question has this id")
-        content = {"field": name, "language": field.language, **_origin(path, line, parent, field), "text": text}
-        key = f"{parent['item_id']}:{name}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-        yield NewItem(DERIVED, key, content, design.place(key), parent["item_id"], drafter or None)
+        if field.what == "translation.text" and field.language in parent["text"]:
+            raise InputError(path, line, f"its source has the text in {field.language} already; drop this line")
+        yield _item(parent, name, text, drafter or None, design)
+
+
+def _item(parent: Record, name: str, text: str, drafted_by: str | None, design: Pira) -> NewItem:
+    """A derived text as an item."""
+    field = derived_field(name, design.languages)
+    assert field is not None
+    content = {"field": name, "language": field.language, **_origin(parent, field), "text": text}
+    key = f"{parent['item_id']}:{name}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return NewItem(DERIVED, key, content, design.place(key), parent["item_id"], drafted_by)
 
 
 def _found(path: Path, line: int, name: str, value: str, known: Mapping[str, Record], problem: str) -> Record:
@@ -171,11 +197,9 @@ def _found(path: Path, line: int, name: str, value: str, known: Mapping[str, Rec
     return found
 
 
-def _origin(path: Path, line: int, parent: Record, field: DerivedField) -> dict[str, Any]:
+def _origin(parent: Record, field: DerivedField) -> dict[str, Any]:
     """What a text derives from, and the question and answer that it is shown with."""
     if field.what == "translation.text":
-        if field.language in parent["text"]:
-            raise InputError(path, line, f"its source has the text in {field.language} already; drop this line")
         return {"original": next(iter(parent["text"].values())), "question": None, "answer": None}
     shown = {name: parent[name].get(field.language) for name in ("question", "answer")}
     original = parent["answer" if field.what == "answer_paraphrase" else "question"][field.origin]

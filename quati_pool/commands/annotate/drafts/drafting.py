@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.commands.annotate.drafts.checking import Checks, HeldBack
+from quati_pool.commands.annotate.drafts.drafters import registered_drafter
 from quati_pool.commands.annotate.drafts.homes import HeldBackError, Home, NewDraft, home_of
 from quati_pool.commands.annotate.drafts.report import DraftReport, Outcome, write_outcomes
 from quati_pool.commands.annotate.drafts.requests import DraftRequests, DraftSource, prompt_language, writing_prompt
@@ -77,16 +78,9 @@ class Drafting:
         return digest({"collection": self.session.config.name, "draft": key})
 
     def register(self) -> str:
-        """Registers the model, its settings and the prompt as a drafter, and returns its version."""
+        """Registers the model as a drafter, and returns its version."""
         prompt = writing_prompt(self.kind, self.home.languages)
-        definition = {
-            "name": self.answerer.parameters.model,
-            "settings": self.answerer.identity,
-            "prompt": {"id": prompt.id, "version": prompt.version},
-        }
-        version = digest({"drafter": definition})[:16]
-        self.session.store.register(version, "judge", definition)
-        return version
+        return registered_drafter(self.session.store, self.answerer, prompt)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -39,7 +39,7 @@ class DraftReport:
 
     ``model`` is the judge's name in pool.yaml, ``drafter`` that of its model. ``cost`` is that of this run in US
     dollars, without ``unknown`` calls of unknown cost; ``asked`` counts the requests that were answered in it.
-    ``error`` says why sources were not asked about, and ``interrupted`` whether that was Ctrl-C.
+    ``error`` says why sources were not asked about, and ``ended`` whether that was Ctrl-C or the budget.
     """
 
     model: str
@@ -53,11 +53,7 @@ class DraftReport:
     cost: float = 0.0
     unknown: int = 0
     ended: Ending | None = None
-    error: QuatiPoolError | OSError | None = None
-
-    @property
-    def interrupted(self) -> bool:
-        return self.ended == "interrupted"
+    error: QuatiPoolError | None = None
 
     @property
     def statuses(self) -> Counter[str]:
@@ -107,7 +103,3 @@ def _row(one: Outcome) -> dict[str, Any]:
         "draft": None if one.draft is None else dict(one.draft),
     }
     return {name: value for name, value in row.items() if value is not None}
-
-
-def by_source(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
-    return {one.source_id: one for one in outcomes}

@@ -431,7 +431,7 @@ def test_ctrl_c_ends_the_run_and_what_was_written_is_added(server: ServerProcess
     path = with_judge(corpus_workspace(tmp_path / "w"), concurrency=1)
     server.script(latency=0.02)
     report = run(path, count=60, listener=Stopping(), stop=stop)
-    assert report.interrupted
+    assert report.ended == "interrupted"
     assert 5 <= report.statuses["added"] < 60
     assert len(proposed(path)) == report.statuses["added"]
     assert run(path, count=60).statuses["added"] == report.statuses["not_asked"]
