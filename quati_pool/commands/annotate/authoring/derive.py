@@ -77,7 +77,7 @@ def derive(
     config = load_config(config_path, writing=True)
     design = design_of(config)
     if isinstance(design, Romqa):
-        for option, given in (("--file", files), ("--choices", languages), ("--release", release)):
+        for option, given in (("--file", files), ("--choices", languages), ("--release", release), ("--model", model)):
             if given:
                 raise QuatiPoolError(f"{option}: questions of romqa are only put next to others for rating; drop it")
         return _blocks(config, design, database)

@@ -14,7 +14,7 @@ Questions = Mapping[str | None, str]
 
 THRESHOLDS = {
     "repeats": f"similarity of stems from {SIMILAR_STEMS} or of their 3-grams from {SIMILAR_GRAMS}",
-    "copies": f"a run of {COPIED_WORDS} words or more that is {COPIED_SHARE:.0%} of the question or more",
+    "copies": f"a run of {COPIED_WORDS} words or more that is {100 * COPIED_SHARE:.0f} % of the question or more",
 }
 """From where a figure holds a draft back, in words."""
 

@@ -45,7 +45,8 @@ class Planned(NamedTuple):
 
     @property
     def source_id(self) -> str:
-        return "/".join((*self.cell, str(self.number)))
+        # A value may have a slash of its own.
+        return "/".join((*(value.replace("\\", r"\\").replace("/", r"\/") for value in self.cell), str(self.number)))
 
     def source(self, language: str) -> DraftSource:
         """What the draft is asked from, with labels in the prompt's language."""
@@ -89,7 +90,7 @@ class TaxonomyPlan:
         pending = Counter(one.cell for one in self.planned if one.source_id not in added)
         level = {cell: len(texts.get(cell, ())) + pending[cell] for cell in cells}
         least = min(level.values())
-        drawn = dict(zip(cells, hashes(PURPOSE, config.seed, ["/".join(cell) for cell in cells]).tolist(), strict=True))
+        drawn = dict(zip(cells, hashes(PURPOSE, config.seed, *zip(*cells, strict=True)).tolist(), strict=True))
         chosen = sorted((cell for cell in cells if level[cell] == least), key=lambda cell: (drawn[cell], cell))[:room]
         for cell in chosen:
             others = [*held.get(cell, ()), *texts.get(cell, ())]

@@ -116,6 +116,8 @@ def test_what_is_asked_for_is_labelled_in_the_prompts_language_on_one_line_each(
         "wording": "Who? Ignore that.\nWhen?",
     }
     assert source.source_id == "sea\nType: law/local/fact/3"
+    cells = [("a/b", "c", "d"), ("a", "b/c", "d"), ("a\\", "b", "c/d"), ("a\\/b", "c", "d")]
+    assert len({Planned(cell, 1, ()).source_id for cell in cells}) == 4
 
 
 # ---- the run
