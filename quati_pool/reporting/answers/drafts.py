@@ -51,4 +51,3 @@ def plan(found: DraftPlan) -> Answer:
 
 def _reasons(found: list[tuple[str, int]]) -> str:
     return wording.counts((reason.replace("_", " "), count) for reason, count in found)
-

@@ -192,6 +192,17 @@ def test_a_journal_or_plan_that_is_none_is_refused_with_its_line(server: ServerP
     assert server.log() == []
 
 
+@pytest.mark.parametrize("make", [corpus_workspace, pira_workspace])
+def test_drafts_are_kept_by_either_database(server: ServerProcess, tmp_path: Path, made_url: str, make: Any) -> None:
+    path = make(tmp_path / "w")
+    first = run(path, count=3, database=made_url)
+    assert first.statuses == {"added": 3}
+    # Lost in one database, they are added to another without being asked for again.
+    assert run(path, count=3, database=made_url).statuses == {"there": 3}
+    assert run(path, count=3).statuses == {"added": 3}
+    assert calls(server) == 3
+
+
 # ---- failures have a type
 
 
@@ -237,6 +248,7 @@ def test_drafts_are_held_back_for_a_reason_and_with_its_figure(server: ServerPro
         "languages_equal": marked(question_pt="Golfinho onde?", question_en="golfinho, ONDE"),
         "empty": marked(answer_en=" "),
         "long": marked(question_en="word " * 101),
+        "control": marked(question_en="Who\u202e is it?"),
         "added": "Corais crescem em água quente.",
     }
     path = pira_workspace(tmp_path / "w", texts(*cases.values(), language="pt"))
@@ -247,7 +259,7 @@ def test_drafts_are_held_back_for_a_reason_and_with_its_figure(server: ServerPro
     assert (by_source["T2"]["words"], by_source["T2"].get("figure")) == ("do artigo", None)
     assert by_source["T3"]["field"] == "question.en"
     assert by_source["T5"]["draft"]["question.en"].startswith("word word")
-    assert (report.waiting, report.held_back.total(), len(items(path))) == (1, 5, 1)
+    assert (report.waiting, report.held_back.total(), len(items(path))) == (1, 6, 1)
     # Nothing of what is held back is in the store; another run finds the same.
     before = written(path)
     assert run(path, count=20).held_back == report.held_back

@@ -46,7 +46,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
 
 
 def test_what_a_small_model_writes_is_a_draft_or_has_a_type(served: dict[str, str], tmp_path: Path) -> None:
-    settings = {**served, "api_key_env": None, "max_tokens": 120, "timeout": 300, "concurrency": 1}
+    settings = {**served, "api_key_env": None, "max_tokens": 240, "timeout": 300, "concurrency": 1}
     path = pira_workspace(tmp_path / "sea", TEXTS, languages=["en"], sources={
         "path": "texts.csv", "text": {"en": "en"}, "keep": ["corpus"],
     })  # fmt: skip
