@@ -121,7 +121,7 @@ def draft(
         if options.origin == "taxonomy":
             run.by_taxonomy()
         else:
-            run.settle(drafting.home.passages(options.count))
+            run.settle(drafting.home.sources(options.count))
         config = drafting.session.config
         provenance = {"collection": config.name, "config": file_digest(config.path)}
         write_outcomes(drafting.path, run.report, provenance)

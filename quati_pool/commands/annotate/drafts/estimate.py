@@ -45,7 +45,7 @@ def plan_drafts(config_path: Path, options: DraftOptions, listener: Listener, da
             sources = drafting.planned(plan)
             notes.append("each draft is told of the questions of its combination that are there now")
         else:
-            sources = drafting.home.passages(options.count)
+            sources = drafting.home.sources(options.count)
         requests, answerer = drafting.requests(sources), drafting.answerer
         written = read_journal(drafting.journal)
         pending = {}

@@ -58,8 +58,9 @@ class Home(ABC):
         """The texts of a draft."""
 
     @abstractmethod
-    def passages(self, count: int) -> list[DraftSource]:
-        """The first ``count`` passages, in the order drawn by the collection's seed, as sources."""
+    def sources(self, count: int) -> list[DraftSource]:
+        """The first ``count`` sources in the order drawn by the collection's seed; those of a taxonomy are planned
+        apart."""
 
     @abstractmethod
     def waiting(self) -> dict[str, bool]:
@@ -96,7 +97,7 @@ class Proposals(Home):
     def texts(self) -> list[DraftText]:
         return [DraftText("question", self.languages[0])]
 
-    def passages(self, count: int) -> list[DraftSource]:
+    def sources(self, count: int) -> list[DraftSource]:
         found = drawn_passages(self.session.config, PURPOSE, count)
         return [DraftSource(one.doc_id, {"source": one.text}, {None: one.text}, one.doc_id) for one in found]
 
@@ -144,7 +145,7 @@ class PiraQuestions(Home):
     def texts(self) -> list[DraftText]:
         return [DraftText(role, language) for language in self._design.languages for role in ("question", "answer")]
 
-    def passages(self, count: int) -> list[DraftSource]:
+    def sources(self, count: int) -> list[DraftSource]:
         items = [item for item in self._authoring.items(TEXT) if item.state != "out"]
         ids = [item.source_id for item in items]
         found = []
