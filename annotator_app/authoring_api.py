@@ -1,4 +1,5 @@
-"""The requests of the script of the page where people write: the next step, a form, no more, a refusal, later, undo.
+"""The requests of the script of the page where people write: the next step, a form, no more, a refusal, later, undo, a
+translation.
 
 Each request is answered with what the page shows next. The script sends a form back with the reference of its task and
 the ``nonce`` it was shown under; one that is sent again, because its response was lost, is stored once.
@@ -6,6 +7,7 @@ the ``nonce`` it was shown under; one that is sent again, because its response w
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Mapping
 from functools import wraps
@@ -24,11 +26,13 @@ from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import ConflictError
 from quati_pool.text.sentences import sentences
 
+_LOGGER = logging.getLogger("annotator_app")
+
 
 def routes(session: AnnotationSession) -> list[Route]:
     """The routes POST /authoring/STEP, as of ``steps``. The response's ``stage`` is write, end, or those that every
     page has; one without a stage says what is wrong with a form, which stays on the page."""
-    return steps.routes(session, "authoring", _Turn, _STEPS)
+    return steps.routes(session, "authoring", _Turn, _STEPS, slow={"translate"})
 
 
 class _Turn(steps.Turn):
@@ -113,7 +117,7 @@ def _send(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
     reasons = (
         frozenset(one for one in confirmed if isinstance(one, str)) if isinstance(confirmed, list) else frozenset()
     )
-    sent = SentStep(item, number, sha, nonce, content, reasons, active, elapsed)
+    sent = SentStep(item, number, sha, nonce, content, reasons, active, elapsed, data.get("machine"))
     outcome = work.submit(turn.session, turn.token, sent)
     if outcome.seq is None:
         doubts = [{"field": one.field, "reason": one.reason, "text": turn.view.doubt(one)} for one in outcome.doubts]
@@ -149,7 +153,24 @@ def _undo(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
     shown = turn.next(turn.view.undone())
     if undone is None or (undone.item, undone.number) != (shown.get("item"), shown.get("number")):
         return shown
-    return {**shown, "filled": dict(undone.content)}
+    return {**shown, "filled": dict(undone.content), "machine": dict(undone.machine)}
+
+
+@_refusable
+def _translate(turn: _Turn, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model makes of the form's texts in another language, by field, or why there is nothing; the task stays
+    as it is. Problems may name the model, so that only the log has them."""
+    found = work.translate(turn.session, turn.token, *_sent(data, "item", "number", "sha", "language", "content"))
+    for one in found.values():
+        if one.text is None:
+            _LOGGER.warning("translation: %s: %s", one.state, one.problem)
+    states = dict.fromkeys(str(one.state) for one in found.values() if one.text is None)
+    return {
+        "translated": {
+            name: {"text": one.text, "request": one.request} for name, one in found.items() if one.text is not None
+        },
+        "failed": [turn.view.not_translated(state) for state in states],
+    }
 
 
 def _sent(data: Mapping[str, Any], *names: str) -> list[Any]:
@@ -165,4 +186,5 @@ _STEPS: dict[str, steps.Step[_Turn]] = {
     "refuse": _refuse,
     "later": _later,
     "undo": _undo,
+    "translate": _translate,
 }

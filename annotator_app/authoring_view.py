@@ -30,8 +30,9 @@ TEXT = "text"
 _APART = ("evidence", "flags", "similar", "correct", "versions")
 _LANGUAGE = re.compile("[a-z]{2}")
 _SAID_BY_THE_SCRIPT = ("confirm", "drop_unsent", "was", "nothing_marked", "too_quick")
+_SAID_OF_TRANSLATIONS = ("translating", "translated", "machine", "machine_edited")
 _SAID_AS_WHERE_PEOPLE_GRADE = ("not_stored", "try_again", "evidence_keys", "evidence_touch")
-_KEYS = ("go", "undo", "later", "cannot", "evidence", "language", "rows", "enter", "leave", "guide")
+_KEYS = ("go", "undo", "later", "cannot", "evidence", "language", "translate", "rows", "enter", "leave", "guide")
 
 
 def has_messages(design: Design[Any] | None) -> bool:
@@ -75,7 +76,7 @@ class AuthoringView:
         """What stays from step to step: places for it and the messages, and the guide."""
         keys = [
             html.fill("<tr><td><kbd>{key}</kbd></td><td>{text}</td></tr>", key=key, text=text)
-            for key, _, text in (self._say(f"keys.{name}").partition(": ") for name in _KEYS)
+            for key, _, text in (self._say(f"keys.{name}").partition(": ") for name in self._keys())
         ]
         return html.fill(
             '<div class="desk writing" data-stage="begin"><div class="left"><div class="where"></div>'
@@ -89,9 +90,15 @@ class AuthoringView:
             ),
         )
 
+    def _keys(self) -> list[str]:
+        return [name for name in _KEYS if name != "translate" or self._session.translator is not None]
+
     def words(self) -> dict[str, str]:
         """The messages that the script shows by itself."""
         said = {key: self._say(key) for key in _SAID_BY_THE_SCRIPT}
+        if self._session.translator is not None:
+            said |= {key: self._say(key) for key in _SAID_OF_TRANSLATIONS}
+            said["not_translated"] = self.not_translated("failed")
         said |= {key: self._voice.say(f"annotate.{key}") for key in _SAID_AS_WHERE_PEOPLE_GRADE}
         return {**said, "unreachable": self._voice.say("app.unreachable")}
 
@@ -165,6 +172,7 @@ class AuthoringView:
         name = step.step.name
         several = len({found for field in step.step.fields if (found := _number(field.name))}) > 1
         hint = self._of_design(f"step.{name}.hint", "")
+        translatable = step.translatable
         source = self._source(step)
         return html.fill(
             '<section class="pair{with_source}">{source}<form class="form" autocomplete="off" novalidate>'
@@ -175,7 +183,10 @@ class AuthoringView:
             hint=html.fill('<p class="hint">{hint}</p>', hint=hint) if hint else Markup(""),
             shown=self._shown(step),
             fields=html.join(
-                [self._field(place, field, name, several) for place, field in enumerate(step.step.fields)]
+                [
+                    self._translate(step, field) + self._field(place, field, name, several, field.name in translatable)
+                    for place, field in enumerate(step.step.fields)
+                ]
             ),
             own=self._own(step),
         )
@@ -378,8 +389,30 @@ class AuthoringView:
 
     # Fields
 
-    def _field(self, place: int, field: Field, step: str, several: bool) -> Markup:
-        """A field; with ``several`` of its kind, such as a field for each of two people's answers, it is numbered."""
+    def _translate(self, step: WritingStep, field: Field) -> Markup:
+        """Before the first field of a language that a model can fill: the button for it. The script shows it while
+        there is something to translate."""
+        filled = (one for one in step.step.fields if one.name in step.translatable)
+        if next((one for one in filled if one.language == field.language), None) is not field:
+            return Markup("")
+        name = self._say("translate", into=words.LANGUAGES.get(str(field.language), field.language))
+        return html.fill(
+            '<div class="translate" data-into="{language}" hidden>{button}</div>',
+            language=field.language,
+            button=html.button("translate", name, "m", value=field.language),
+        )
+
+    def _machine(self) -> Markup:
+        """Under a field that a model can fill: that it did, and whether the person has checked it."""
+        return html.fill(
+            '<p class="machine" hidden><span class="badge none"></span><label><input type="checkbox"> {checked}</label>'
+            "</p>",
+            checked=self._say("checked"),
+        )
+
+    def _field(self, place: int, field: Field, step: str, several: bool, translatable: bool) -> Markup:
+        """A field; with ``several`` of its kind, such as a field for each of two people's answers, it is numbered. A
+        ``translatable`` one has a place that says so once a model has filled it."""
         ident = f"field{place}"
         named = self._named(f"field.{step}_{field.label}", self._named(f"field.{field.label}", field.label))
         number = _number(field.name) if several else None
@@ -395,11 +428,16 @@ class AuthoringView:
             else html.fill(' <span class="quiet">({text})</span>', text=self._say("optional")),
         )
         said = html.fill('<p class="field-said" id="{ident}-said" role="alert" hidden></p>', ident=ident)
+        of = field.name.removesuffix(f".{field.language}")
         if field.kind in ("line", "prose"):
             return html.fill(
-                '<div class="field" data-field="{name}" data-kind="{kind}"><label for="{ident}">{label}</label>'
+                '<div class="field" data-field="{name}" data-kind="{kind}"{of}><label for="{ident}">{label}</label>'
                 '<textarea id="{ident}" rows="{rows}" maxlength="{most}" dir="auto" spellcheck="true"{spoken}'
-                ' aria-describedby="{ident}-said"{required}></textarea><p class="was" hidden></p>{said}</div>',
+                ' aria-describedby="{ident}-said"{required}></textarea>{machine}<p class="was" hidden></p>{said}</div>',
+                of=html.fill(' data-of="{of}" data-in="{language}"', of=of, language=field.language)
+                if translatable
+                else Markup(""),
+                machine=self._machine() if translatable else Markup(""),
                 name=field.name,
                 kind=field.kind,
                 ident=ident,
@@ -466,6 +504,10 @@ class AuthoringView:
     def refusal(self, error: WritingError) -> str:
         """Why a form was not stored."""
         return self._explained("refused", error.reason, error.values, str(error))
+
+    def not_translated(self, state: str) -> str:
+        """Why a model translated nothing, without its name."""
+        return self._say(f"not_translated.{state}")
 
     def doubt(self, doubt: Doubt) -> str:
         """What is doubtful in a form."""

@@ -5,9 +5,11 @@ Nothing is kept between requests: where a person is lies in the database, and an
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
@@ -27,6 +29,7 @@ from quati_pool.store.errors import StoreError
 from quati_pool.text.sentences import Span
 
 _LONGEST = 256 * 1024
+_SLOW = 8
 _LOGGER = logging.getLogger("annotator_app")
 
 
@@ -53,11 +56,14 @@ def routes(
     folder: str,
     turn: Callable[[AnnotationSession, str, str, Mapping[str, Any]], TurnT],
     steps: Mapping[str, Step[TurnT]],
+    slow: Collection[str] = (),
 ) -> list[Route]:
     """A route POST /FOLDER/STEP for each step. The response's ``stage`` is fault or signed-out if there is nothing
     else to show; the status is 401 without a sign-in, 400 for a body that is no JSON object, 403 for a request of
     another site's page, and 503 if the database cannot be reached, in which case nothing is known to be stored and the
-    same request is to be sent again."""
+    same request is to be sent again. ``slow`` are steps that wait for others, such as a model: they have threads of
+    their own, so that the rest does not wait for them."""
+    waiting = ThreadPoolExecutor(_SLOW, f"slow-{folder}") if slow else None
 
     def respond(step: Step[TurnT], request: Request, data: Mapping[str, Any]) -> Response:
         token = request.cookies.get(COOKIE) or ""
@@ -80,6 +86,8 @@ def routes(
             data = await _body(request)
             if data is None:
                 return JSONResponse({}, 400)
+            if name in slow:
+                return await asyncio.get_running_loop().run_in_executor(waiting, respond, step, request, data)
             return await run_in_threadpool(respond, step, request, data)
 
         return Route(f"/{folder}/{name}", answer, methods=["POST"])

@@ -7,7 +7,7 @@
   const WORDS = /\s*\S+|\s+$/g; // each with the white space before it
   const LONGEST_COMPARED = 1e6; // pairs of words: longer texts would be felt with each key
   const UNSENT = "writing, unsent"; // where a request is kept until there is a response to it
-  const { persist, writing, notice, button_of, mounted, scroll, ask_before_leaving, touch, Clock, Guide, Evidence } = component;
+  const { send, persist, writing, notice, button_of, mounted, scroll, ask_before_leaving, touch, Clock, Guide, Evidence } = component;
 
   let desk = null; // the frame on the page
   let words = {};
@@ -18,6 +18,8 @@
   let marked = new Map(); // the evidence of each language of the text
   let doubted = null; // what was sent and is doubtful: sent again unchanged, it is confirmed
   let warned = null; // what would be dropped, once that was said
+  let machine = new Map(); // by field: under which request a model filled it, with what (null: edited since), if checked
+  let translating = false;
 
   const place = (name) => desk.querySelector(`.${name}`);
   const all = (selector) => [...desk.querySelectorAll(selector)];
@@ -175,7 +177,7 @@
     if (shown.stage !== "write") return;
     const written = Object.fromEntries(fields().filter(changed).map((part) => [part.dataset.field, value(part)]));
     const comment = field("comment") && text_of(field("comment")).value;
-    const kept = { sha: shown.sha, written, comment };
+    const kept = { sha: shown.sha, written, comment, machine: Object.fromEntries(machine) };
     if (Object.keys(written).length || comment) sessionStorage.setItem(draft(shown), JSON.stringify(kept));
     else sessionStorage.removeItem(draft(shown));
   }
@@ -184,7 +186,7 @@
 
   function fill(view) {
     filling = true;
-    marked = new Map();
+    [marked, machine] = [new Map(), new Map()];
     const parts = fields();
     const spans = parts.find((part) => part.dataset.kind === "spans");
     if (spans)
@@ -204,12 +206,17 @@
       sessionStorage.removeItem(draft(view));
     }
     const written = kept?.written ?? view.filled ?? {};
+    for (const [name, { request, edited }] of Object.entries(view.machine ?? {}))
+      machine.set(name, { request, text: edited ? null : view.filled[name], checked: true });
+    if (kept?.machine) machine = new Map(Object.entries(kept.machine));
     for (const part of parts) {
       const name = part.dataset.field;
       // Evidence in another text would be of other words.
       if (name in written && !(part.dataset.kind === "spans" && kept && kept.sha !== view.sha)) put(part, written[name]);
       compare(part);
+      translated(part);
     }
+    offer();
     if (kept?.comment && field("comment")) text_of(field("comment")).value = kept.comment;
     filling = false;
     keep();
@@ -231,7 +238,8 @@
   function typed(event) {
     const part = event.target.closest(".field");
     if (!part) return;
-    if (part.dataset.kind === "line" && /[\r\n]/.test(event.target.value)) {
+    if (event.target.type === "checkbox") machine.get(part.dataset.field).checked = event.target.checked;
+    else if (part.dataset.kind === "line" && /[\r\n]/.test(event.target.value)) {
       const at = event.target.selectionStart;
       event.target.value = event.target.value.replace(/\s*[\r\n]+\s*/g, " ");
       event.target.setSelectionRange(at, at);
@@ -242,6 +250,8 @@
   function touched(part) {
     complain(part, "");
     compare(part);
+    translated(part);
+    offer();
     if (doubted && JSON.stringify(content()) !== doubted.sent) {
       doubted = null;
       go_says();
@@ -250,6 +260,62 @@
     }
     warned = null;
     keep();
+  }
+
+  // What a model translated
+
+  // Under a field: that a model filled it, and whether that was checked. A field that was emptied is the person's again.
+  function translated(part) {
+    const line = part.querySelector(".machine");
+    if (!line) return;
+    const text = value(part);
+    if (!text.trim()) machine.delete(part.dataset.field);
+    const found = machine.get(part.dataset.field);
+    line.hidden = !found;
+    if (!found) return;
+    const edited = text !== found.text;
+    line.querySelector(".badge").textContent = edited ? words.machine_edited : words.machine;
+    line.querySelector("label").hidden = edited;
+    line.querySelector("input").checked = found.checked;
+  }
+
+  // A button for each language with an empty field that has a text in another one.
+  function offer() {
+    const parts = all(".field[data-of]");
+    const has_text = (part) => value(part).trim() !== "";
+    const lacks = (part) =>
+      !has_text(part) && parts.some((other) => other.dataset.of === part.dataset.of && has_text(other));
+    for (const place of all(".translate")) {
+      place.hidden = !parts.some((part) => part.dataset.in === place.dataset.into && lacks(part));
+      place.querySelector("button").disabled = translating;
+    }
+  }
+
+  // Asks once, next to everything else: meanwhile the person can write by hand, and what they wrote stays.
+  async function translate(language) {
+    if (translating || early()) return;
+    const { nonce } = shown;
+    translating = true;
+    offer();
+    say(words.translating);
+    const view = await send("/authoring/translate", { ...task(), language, content: content() });
+    translating = false;
+    if (!desk?.isConnected || shown.nonce !== nonce || !at_work()) return;
+    offer();
+    if (view?.stage) return busy ? undefined : show(view, {});
+    if (view?.refused) return unsaid(view, {});
+    let first = null;
+    for (const [name, one] of Object.entries(view?.translated ?? {})) {
+      const part = field(name);
+      if (!part || value(part).trim()) continue;
+      machine.set(name, { ...one, checked: false });
+      put(part, one.text);
+      touched(part);
+      first ??= part;
+    }
+    const failed = view?.failed ?? [words.not_translated];
+    say(failed.length ? failed.join(" ") : words.translated, failed.length ? "warning" : "info");
+    if (first && document.activeElement === document.body) text_of(first).focus();
   }
 
   // Under a field that began with a text: which of its words are no longer there.
@@ -406,7 +472,9 @@
       mark();
       const written = content();
       const confirmed = doubted?.sent === JSON.stringify(written) ? doubted.reasons : [];
-      ask("send", { ...task(), content: written, confirmed, active: clock.active, elapsed: clock.elapsed });
+      const of_model = [...machine].map(([name, { request, checked }]) => [name, { request, checked }]);
+      const times = { active: clock.active, elapsed: clock.elapsed };
+      ask("send", { ...task(), content: written, machine: Object.fromEntries(of_model), confirmed, ...times });
     },
     end: () => early() || unstored() || ask("end", task()),
     later: () => early() || ask("later", task()),
@@ -428,6 +496,7 @@
       point();
     },
     language: (language) => read_in(language),
+    translate: (language) => translate(language),
     evidence: () => {
       const begun = evidence()?.press();
       if (!begun) return;
@@ -473,9 +542,9 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     mark();
     if (guide?.key(event)) return; // no key that is pressed in the guide is for the form
-    if (writing(event.target)) return field_key(event);
+    if (writing(event.target) && event.target.type !== "checkbox") return field_key(event);
     if (event.repeat && event.key === "Enter") return event.preventDefault();
-    const focused = event.target.matches?.(":is(button, a, summary):focus-visible");
+    const focused = event.target.matches?.(":is(button, a, summary, input):focus-visible");
     const pressing = focused && [" ", "Enter"].includes(event.key);
     if (!pressing && evidence()?.key(event.key)) return event.preventDefault();
     if (event.key === "Escape") {

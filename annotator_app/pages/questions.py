@@ -10,6 +10,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from annotator_app import context, error_notices, html, theme, words
+from quati_pool.commands.annotate.questions import passages
 from quati_pool.commands.annotate.questions import writing as questions
 from quati_pool.commands.annotate.questions.passages import NoPassagesError
 from quati_pool.commands.annotate.questions.rules import (
@@ -155,7 +156,7 @@ def _alike(found: Sequence[Similar]) -> Markup:
 def _source(one: Similar) -> Markup:
     if one.author is None:
         return html.fill("{text}", text=_say("of_the_file", query_id=one.query_id or ""))
-    return html.fill("{by} {author}", by=_say("by"), author=html.text(one.author))
+    return html.fill("{by} {author}", by=_say("by"), author=_person(one.author))
 
 
 # The list
@@ -170,7 +171,7 @@ def _list() -> None:
     mine = context.person().name
     filters: dict[str, Callable[[ListedQuestion], bool]] = {
         "open": lambda one: "accepted" in one.may,
-        "mine": lambda one: one.question.author == mine,
+        "mine": lambda one: questions.writer_of(one.question) == mine,
         **{state: partial(_is, state) for state in _STATES},
         "all": lambda _: True,
     }
@@ -206,25 +207,35 @@ def _card(one: ListedQuestion) -> None:
     question_id, author, last = one.question
     key = f"q.{question_id}.{last.seq}"
     history = questions.events(*_asked(), question_id)
-    place = " · ".join(_value(getattr(last, axis) or "") for axis in AXES)
+    place = " · ".join(_value(value) for value in (getattr(last, axis) for axis in AXES) if value)
     html.draw(
         html.fill(
             '<article class="question"><p class="quiet"><span class="state {state}">{named}</span> {query_id} {author}'
-            ' · {place}</p><p class="asked">{query}</p>{narrative}<ol>{events}</ol></article>',
+            '{place}</p><p class="asked">{query}</p>{narrative}<ol>{events}</ol></article>',
             state=one.state,
             named=_say(f"state.{one.state}"),
             query_id=last.query_id or "",
-            author=html.text(author),
-            place=html.text(place),
+            author=_person(author),
+            place=html.fill(" · {place}", place=html.text(place)) if place else Markup(""),
             query=html.text(last.query or ""),
             narrative=html.passage(last.narrative, kind="feedback") if last.narrative else Markup(""),
             events=html.join([_event(event) for event in history]),
         )
     )
+    if questions.drafted(one.question) and one.may and last.doc_id is not None:
+        _passage(last.doc_id)
     if "revised" in one.may:
         with st.expander(_say("revise")):
             _revision(one, key)
     _decision(one, key)
+
+
+def _passage(doc_id: str) -> None:
+    """What a model's draft was written from: nobody who decides on it has read it yet."""
+    text = passages.text_of(context.session().config, doc_id)
+    if text is not None:
+        with st.expander(_say("passage")):
+            html.draw(html.passage(text, kind="sampled"))
 
 
 def _event(event: QuestionEvent) -> Markup:
@@ -233,7 +244,7 @@ def _event(event: QuestionEvent) -> Markup:
         '<li><span class="quiet">{when}</span> {said} {by}{comment}</li>',
         when=when,
         said=_say(f"event.{event.action}"),
-        by=html.text(event.by),
+        by=_person(event.by),
         comment=html.fill(": <q>{comment}</q>", comment=html.marked(event.comment)) if event.comment else Markup(""),
     )
 
@@ -244,12 +255,17 @@ def _decision(one: ListedQuestion, key: str) -> None:
     acts: list[tuple[str, str, Callable[[], str]]] = []
     if one.state == "proposed":
         html.draw(_alike(questions.similar(*_asked(), last.query or "", besides=question_id)))
-    if "accepted" in one.may:
+    says_why = questions.drafted(one.question) and one.state == "proposed"
+    comment = ""
+    if "accepted" in one.may or says_why:
         comment = st.text_area(_say("comment"), max_chars=COMMENT_CHARACTERS, key=f"{key}.comment", height=68)
+    if "accepted" in one.may:
         acts.append(("accept", "primary", partial(_accept, one, key, comment)))
+    if "sent_back" in one.may:
         acts.append(("send_back", "secondary", partial(_send_back, one, key, comment)))
     if "withdrawn" in one.may:
-        acts.append(("withdraw", "tertiary" if acts else "secondary", partial(_withdraw, one, key)))
+        kind = "tertiary" if acts and not says_why else "secondary"
+        acts.append(("withdraw", kind, partial(_withdraw, one, key, comment)))
     with st.container(horizontal=True):
         pressed = [st.button(_say(name), key=f"{key}.{name}", type=kind) for name, kind, _ in acts]  # type: ignore[arg-type]
     for (_, _, act), is_pressed in zip(acts, pressed, strict=True):
@@ -268,14 +284,14 @@ def _send_back(one: ListedQuestion, key: str, comment: str) -> str:
     return _say("sent_back", name=one.question.author)
 
 
-def _withdraw(one: ListedQuestion, key: str) -> str:
-    questions.withdraw(*_asked(), one.question.question_id, one.question.last.seq or 0, _nonce(key))
+def _withdraw(one: ListedQuestion, key: str, comment: str) -> str:
+    questions.withdraw(*_asked(), one.question.question_id, one.question.last.seq or 0, _nonce(key), comment)
     return _say("withdrawn")
 
 
 def _revision(one: ListedQuestion, key: str) -> None:
     draft, alike = _fields(key, one.question.last)
-    comment = st.text_input(_say("comment"), max_chars=COMMENT_CHARACTERS, key=f"{key}.comment")
+    comment = st.text_input(_say("comment"), max_chars=COMMENT_CHARACTERS, key=f"{key}.revision")
     confirmed = _confirm(key, alike)
     if st.button(_say("propose_again"), key=f"{key}.revise", type="primary"):
         _attempt("list", partial(_revise, one, key, draft, comment, confirmed))
@@ -334,6 +350,11 @@ def _cell(cell: questions.CoverageCell) -> Markup:
 
 
 # What all share
+
+
+def _person(name: str) -> Markup:
+    """Who did something: a person, or a model, whose name nobody is shown."""
+    return html.text(name) if name else html.fill("{model}", model=_say("a_model"))
 
 
 def _value(value: str) -> str:

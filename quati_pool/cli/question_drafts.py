@@ -34,8 +34,8 @@ def draft(
         Origin,
         typer.Option(
             "--from",
-            help="passages of the corpus (or the texts of rounds), or the combinations of the taxonomy with the fewest "
-            "questions.",
+            help="passages of the corpus (or the texts of rounds), the combinations of the taxonomy with the fewest "
+            "questions, or the queries of clusters that nobody has begun.",
         ),
     ],
     model: Annotated[str, typer.Option("--model", metavar="NAME", help="The judge (judge: llm) whose model writes.")],

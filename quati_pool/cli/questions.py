@@ -76,15 +76,17 @@ def export(
 ) -> None:
     """Write the accepted questions with their query_ids as a file of queries.
 
-    TSV has query_id <tab> query; JSONL also has the narrative, theme, scope, type and the doc_id of the
-    passage that the question was written from (source_doc_id). Refused if FILE holds other queries, unless --merge
-    keeps them.
+    TSV has query_id <tab> query; JSONL also has the narrative, theme, scope, type, the doc_id of the passage that the
+    question was written from (source_doc_id), and the model that drafted it, if one did (drafted_by). Refused if FILE
+    holds other queries, unless --merge keeps them.
     """
     from quati_pool.commands.annotate.questions.export import export_questions
 
     with ConsoleListener() as listener:
         made = export_questions(config, output, merge=merge, database=database, listener=listener)
     lost = f"; {made.narratives:,} narratives are left out: .jsonl holds them" if made.narratives else ""
+    if made.drafters:
+        lost += f"; which program drafted {made.drafters:,} of them is left out: .jsonl holds it"
     typer.echo(f"wrote {made.path}: {made.queries:,} queries, {made.added:,} of them new{lost}", err=True)
 
 
@@ -131,6 +133,7 @@ def derive(
     """Add what programs derive from finished questions, for people to accept or refuse in the app: sets of multiple
     choice, built as bench pira mcqa builds them, and the paraphrases and translations of files or of a model. With the
     design romqa: pairs with questions of the set that compare: names, for people to rate how natural both are."""
+    from quati_pool.commands.annotate.authoring.derive import Derived
     from quati_pool.commands.annotate.authoring.derive import derive as derive_texts
     from quati_pool.reporting.answers import authoring as answers
     from quati_pool.reporting.json_data.authoring import as_data
@@ -144,7 +147,7 @@ def derive(
             database=database, listener=listener,
         )  # fmt: skip
     show(found, answers.derived, tables.derived, as_data, output_format, full)
-    question_drafts.end(found.by_model)
+    question_drafts.end(found.by_model if isinstance(found, Derived) else None)
 
 
 @questions.command(epilog="Example: quati-pool questions report --full")

@@ -18,6 +18,8 @@ from quati_pool.records import Query
 _TREC_FIELDS = {"query_id": "num", "query": "title", "narrative": "narr"}
 
 CLUSTER_ID = "cluster_id"
+DRAFTED_BY = "drafted_by"
+"""The column with the program that drafted a query, which people accepted then."""
 # A cell with quotes as written in CSV: in quotes, with the quotes inside doubled.
 _CSV_CELL = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"\Z')
 # Invisible characters would split a cluster in two; inner blanks are harmless, as no TREC file has cluster_ids.

@@ -17,7 +17,7 @@ from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import Counts, digest
 from quati_pool.files.lines import read_lines
 from quati_pool.files.qrels import read_judgements
-from quati_pool.files.queries import query_columns, read_queries, read_query_column
+from quati_pool.files.queries import DRAFTED_BY, query_columns, read_queries, read_query_column
 from quati_pool.pooling.candidates import Candidates
 from quati_pool.pooling.pool import Pool
 from quati_pool.project.artifact_builder import ArtifactBuilder
@@ -124,6 +124,16 @@ def run_files(config: PoolConfig) -> dict[str, RunFileParameters]:
 def query_texts(config: PoolConfig) -> dict[str, str]:
     """The text of each query; empty without a file of queries."""
     return {} if config.query_file is None else {query.query_id: query.query for query in load_queries(config).queries}
+
+
+def query_drafters(config: PoolConfig) -> dict[str, str]:
+    """The programs that drafted queries, by query_id: the values of the column ``drafted_by`` of the queries' file, of
+    all queries that have one."""
+    path = config.query_file
+    if path is None or DRAFTED_BY not in query_columns(path, _id_column(config)):
+        return {}
+    found = read_query_column(path, DRAFTED_BY, _id_column(config))
+    return {query_id: drafter for query_id, value in found.items() if (drafter := " ".join(value.split()))}
 
 
 def strata_columns(config: PoolConfig) -> list[str]:

@@ -39,11 +39,13 @@ class Case(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A query of a collection; ``cluster_id`` names its group of related questions, empty if it is in none."""
+    """A query of a collection; ``cluster_id`` names its group of related questions, ``drafted_by`` the program that
+    drafted it; empty if there is none."""
 
     query_id: str
     query: str
     cluster_id: str = ""
+    drafted_by: str = ""
 
 
 @dataclass(frozen=True, eq=False)

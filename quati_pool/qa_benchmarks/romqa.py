@@ -202,7 +202,8 @@ class EvidenceTask(RetrievalTask):
                 elif not relevant:
                     bare += 1
                 else:
-                    queries.append(Topic(_query_id(path, question.id), question.question, question.cluster_id))
+                    query_id = _query_id(path, question.id)
+                    queries.append(Topic(query_id, question.question, question.cluster_id, question.drafted_by))
                     qrels += [(question.id, doc_id, 1) for doc_id in sorted(relevant)]
         path = files.answered[case.split]
         if not queries:

@@ -30,7 +30,9 @@ KINDS = ("gold", "closed", "open")
 _NAME = re.compile(r"(?:.*[._-])?(train|dev|test)(\.noanswer)?\.json(?:\.bz2)?", re.DOTALL)
 _BZ2_MARK = b"BZh"
 _LONGEST_QUESTION = 1 << 24
-_KEPT = frozenset({"id", "cluster_id", "question", "candidates", "complete_answer", "text", "desc", "is_answer"})
+_KEPT = frozenset(
+    {"id", "cluster_id", "question", "candidates", "complete_answer", "text", "desc", "is_answer", "drafted_by"}
+)
 
 
 class Candidate(NamedTuple):
@@ -44,7 +46,7 @@ class Candidate(NamedTuple):
 
 class Question(NamedTuple):
     """A question of a file; ``complete`` are the names of all right answers, each once; ``retrieved`` are the texts
-    that the open files give."""
+    that the open files give. ``drafted_by`` is the program that drafted the question, in releases of quati-pool."""
 
     id: str
     cluster_id: str
@@ -52,6 +54,7 @@ class Question(NamedTuple):
     candidates: tuple[Candidate, ...]
     complete: tuple[str, ...]
     retrieved: tuple[str, ...]
+    drafted_by: str = ""
 
 
 class RomqaFiles(NamedTuple):
@@ -203,6 +206,7 @@ def _question(entry: Any, evidence: bool, retrieved: bool) -> Question:
         _each(entry, "candidates", "candidate", partial(_candidate, evidence=evidence)),
         tuple(dict.fromkeys(_each(entry, "complete_answer", "complete answer", _named))),
         _each(entry, "dpr", "text of dpr", partial(_whole, "it")) if retrieved else (),
+        _text(entry, "drafted_by") if entry.get("drafted_by") is not None else "",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from quati_pool.release.about import ReleaseConfig
-from quati_pool.release.card import Cell, citation, configuration, front_matter, introduction, line, table
+from quati_pool.release.card import Cell, citation, configuration, drafted, front_matter, introduction, line, table
 from quati_pool.release.errors import ReleaseError
 from quati_pool.release.names import file_stems
 from quati_pool.release.output import Output
@@ -90,10 +90,10 @@ class QuestionFacts:
     """What the card says of a data set.
 
     ``units`` counts the units by split, ``split_by`` what was drawn, ``seed`` by which seed. ``rounds`` are the numbers
-    of finished tasks; ``out`` counts what was left out, by kind and reason; ``open`` what was not
-    finished by then, by kind. ``derived_by`` counts accepted texts by the program that wrote them. ``verified``,
-    ``sizes`` and ``naturalness`` are of questions on constraints, of which ``shared_constraints`` are in several
-    splits.
+    of finished tasks; ``out`` counts what was left out, by kind and reason; ``open`` what was not finished by then, by
+    kind. ``drafted_by`` counts the units that a program drafted, by its name, ``derived_by`` the accepted texts that
+    one derived. ``verified``, ``sizes`` and ``naturalness`` are of questions on constraints, of which
+    ``shared_constraints`` are in several splits.
     """
 
     unit: str
@@ -106,6 +106,7 @@ class QuestionFacts:
     open: Mapping[str, int] = field(default_factory=dict)
     human: Sequence[HumanScore] = ()
     agreement: Sequence[AspectAgreement] = ()
+    drafted_by: Mapping[str, int] = field(default_factory=dict)
     derived_by: Mapping[str, int] = field(default_factory=dict)
     verified: Verified | None = None
     sizes: Sequence[QuestionSizes] = ()
@@ -128,6 +129,8 @@ def card(about: ReleaseConfig, name: str, facts: QuestionFacts) -> str:
         f"{counted(facts.people, 'person', 'people')} took part; the files number them, and name nobody.",
         table(["Round", "Finished"], [[line(one), count] for one, count in facts.rounds.items() if count]),
     ]
+    if facts.drafted_by:
+        sections.append(drafted(facts.drafted_by, total, unit))
     if facts.derived_by:
         by = ", ".join(f"{line(model)} {count:,}" for model, count in sorted(facts.derived_by.items()))
         sections.append(f"Texts that programs derived and people accepted: {by}.")

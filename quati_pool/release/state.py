@@ -81,7 +81,8 @@ class Release:
     """A collection at one moment.
 
     Each call of ``passages`` returns a new iterator over every (doc_id, text) of the corpus, each doc_id once.
-    ``sources`` are the existing data sets that it was built from; ``designs`` are in the order of their numbers;
+    ``drafted_by`` counts the queries that a program drafted, by its name. ``sources`` are the existing data sets that
+    it was built from; ``designs`` are in the order of their numbers;
     ``estimates`` is None if there are none; ``audits`` are those of judges among the labelers.
     ``pool`` is the file that ``files.pools`` writes, ``runs`` maps run_tags to TREC files, ``grades`` is the scale.
     ``provenance`` (JSON) is written to the manifest and the card; it must not contain a time, or two exports of the
@@ -96,6 +97,7 @@ class Release:
     labelers: Sequence[Labelled]
     pool: Path
     runs: Mapping[str, Path] = field(default_factory=dict)
+    drafted_by: Mapping[str, int] = field(default_factory=dict)
     sources: Sequence[About] = ()
     designs: Sequence[ReleasedDesign] = ()
     estimates: ReleasedEstimates | None = None

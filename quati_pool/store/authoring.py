@@ -12,7 +12,20 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Update, and_, exists, false, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Update,
+    and_,
+    bindparam,
+    exists,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from quati_pool.store.authoring_reading import ONLY_SEEN, AuthoringReading
 from quati_pool.store.authoring_reconcile import (
@@ -26,6 +39,7 @@ from quati_pool.store.authoring_reconcile import (
     works,
 )
 from quati_pool.store.authoring_records import (
+    DRAFT,
     SAYING,
     Added,
     Entry,
@@ -33,6 +47,7 @@ from quati_pool.store.authoring_records import (
     NewEntry,
     NewItem,
     Task,
+    as_added,
     counting,
 )
 from quati_pool.store.clock import database_now
@@ -69,7 +84,8 @@ class Authoring(AuthoringReading):
     # Items
 
     def add(self, items: Sequence[NewItem]) -> Added:
-        """Adds the items that are not there yet, by kind and source_id, with the tasks that they want.
+        """Adds the items that are not there yet, by kind and source_id, with the tasks that they want. A draft that an
+        item was given since does not make it another.
 
         Raises StoreError for a text that databases cannot hold, a parent that does not exist, or a drafter that is not
         registered (see ``Store.register``).
@@ -85,7 +101,7 @@ class Authoring(AuthoringReading):
                 if key not in known:
                     new[key] = item
                     known[key] = item.content
-                elif canonical(known[key]) == canonical(item.content):
+                elif canonical(as_added(known[key])) == canonical(as_added(item.content)):
                     there += 1
                 else:
                     changed += 1
@@ -95,6 +111,34 @@ class Authoring(AuthoringReading):
                 connection.execute(insert(authoring_items), [self._row(item) for item in new.values()])
                 reconcile(connection, self._collection, self._plan, works(connection, self._mine, i.item_id > last))
         return Added(len(new), there, changed)
+
+    def draft(self, drafts: Mapping[int, Mapping[str, str]], drafted_by: str) -> set[int]:
+        """Gives items, by item_id, each a draft of its texts by field, and ``drafted_by`` as the version that wrote it:
+        only those that nobody has ever opened and that have no draft. Returns which these are; the others stay as they
+        are.
+
+        Raises StoreError, and writes nothing, for a text that databases cannot hold or a drafter that is not registered
+        (see ``Store.register``).
+        """
+        for item_id, draft in drafts.items():
+            refuse_unfit(f"the draft of item {item_id}", {**draft})
+        taken: dict[int, dict[str, Any]] = {}
+        with self._writing() as connection:
+            self._check_drafters(connection, {drafted_by})
+            for some in chunks(sorted(drafts)):
+                free = (i.item_id.in_(some), i.drafted_by.is_(None), ~exists().where(e.item_id == i.item_id))
+                for row in connection.execute(select(i.item_id, i.content).where(self._mine_by_id, *free)):
+                    if DRAFT not in row.content:
+                        taken[row.item_id] = {**row.content, DRAFT: dict(drafts[row.item_id])}
+            if taken:
+                changed = update(authoring_items).where(i.item_id == bindparam("of_item"))
+                values = {"content": bindparam("with_draft"), "drafted_by": drafted_by}
+                connection.execute(
+                    changed.values(values), [{"of_item": one, "with_draft": taken[one]} for one in sorted(taken)]
+                )
+            for some in chunks(sorted(taken)):
+                self._reconcile(connection, *some)
+        return set(taken)
 
     def _contents(self, connection: Connection, items: Sequence[NewItem]) -> dict[tuple[str, str], Mapping[str, Any]]:
         """The stored content of those of these items that are there, by kind and source_id."""
@@ -119,15 +163,18 @@ class Authoring(AuthoringReading):
         refuse_unfit(f"{item.kind} {item.source_id!r}", item._asdict())
 
     def _check_references(self, connection: Connection, items: Iterable[NewItem]) -> None:
-        drafters = {item.drafted_by for item in items if item.drafted_by is not None}
-        drafters -= set(connection.execute(select(versions.c.version)).scalars()) if drafters else set()
-        if drafters:
-            raise StoreError(f"{min(drafters)}: no version of this name is registered; register the drafter first")
+        self._check_drafters(connection, {item.drafted_by for item in items if item.drafted_by is not None})
         parents = sorted({item.parent_id for item in items if item.parent_id is not None})
         for some in chunks(parents):
             found = set(connection.execute(select(i.item_id).where(self._mine_by_id, i.item_id.in_(some))).scalars())
             if missing := set(some) - found:
                 raise StoreError(f"item {min(missing)}: there is no such item to add others to; add it first")
+
+    @staticmethod
+    def _check_drafters(connection: Connection, drafters: Collection[str]) -> None:
+        known = set(connection.execute(select(versions.c.version)).scalars()) if drafters else set()
+        if missing := set(drafters) - known:
+            raise StoreError(f"{min(missing)}: no version of this name is registered; register the drafter first")
 
     # Who gets what
 
@@ -356,11 +403,12 @@ class Authoring(AuthoringReading):
         return any(connection.execute(one).first() is not None for one in (opened, added))
 
     def _orphaned(self, before: Work, after: Work, undone: Task) -> bool:
-        """Whether other tasks that people have worked on would lose what they were for."""
+        """Whether tasks that people have worked on would lose what they were for, as also the undone one does where
+        somebody has gone on in another one."""
         was, is_now = before.wanted(self._plan).tasks, after.wanted(self._plan).tasks
         order = {name: rules.order for name, rules in self._rules.items()}
         # A plan may name tasks that are done or not, so the order of rounds decides where it names neither.
-        begun = {entry.task_id for entry in after.entries} - {undone.task_id}
+        begun = {entry.task_id for entry in after.entries}
         return any(
             task.task_id in begun
             and key not in is_now

@@ -16,6 +16,9 @@ Apart = Literal["", "item", "parent"]
 SAYING: tuple[EntryAction, ...] = ("given", "refused", "ended")
 """The actions that say something about an item; the others are about its tasks."""
 
+DRAFT = "draft"
+"""The part of an item's content that a program wrote for people to decide on, added after the item was."""
+
 
 class NewItem(NamedTuple):
     """An item to be added. ``source_id`` identifies it within its kind, so that it is added once; ``place`` is its
@@ -31,9 +34,11 @@ class NewItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """Something to be written or assessed: a text, a question, a paraphrase. Its ``content`` is as it came in and never
-    changes: what people write is in entries. ``reason`` says why it is ``out``. ``made_by`` is the seq of the entry
-    that created it, None for an item that was added; ``created_at`` is in UTC."""
+    """Something to be written or assessed: a text, a question, a paraphrase. Its ``content`` is as it came in, and
+    nothing that anybody has seen of it ever changes: what people write is in entries, and a ``DRAFT`` is added only to
+    an item that nobody has opened (``Authoring.draft``). ``drafted_by`` is then the version of the program that wrote
+    the draft, else of the one that wrote the item. ``reason`` says why it is ``out``. ``made_by`` is the seq of the
+    entry that created it, None for an item that was added; ``created_at`` is in UTC."""
 
     item_id: int
     kind: str
@@ -151,6 +156,11 @@ class RoundProgress(NamedTuple):
     open: int
     held: int
     done: int
+
+
+def as_added(content: Mapping[str, Any]) -> dict[str, Any]:
+    """An item's content as it came in, without the draft that was added since."""
+    return {name: value for name, value in content.items() if name != DRAFT}
 
 
 def counting(entries: Sequence[Entry]) -> list[Entry]:

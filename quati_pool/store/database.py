@@ -57,7 +57,16 @@ from quati_pool.store.rows import (
     of_version,
     record_batch,
 )
-from quati_pool.store.schema import IN_AUDITS, attempts, batches, designs, labels, versions
+from quati_pool.store.schema import (
+    IN_AUDITS,
+    attempts,
+    authoring_items,
+    batches,
+    designs,
+    labels,
+    question_events,
+    versions,
+)
 from quati_pool.store.upgrade import make_ready, ready
 from quati_pool.store.usage import attempts_of, total
 
@@ -175,6 +184,8 @@ class Store:
                 return
             for table in (labels, batches):
                 connection.execute(update(table).where(table.c.version == former).values(version=version))
+            for table in (authoring_items, question_events):
+                connection.execute(update(table).where(table.c.drafted_by == former).values(drafted_by=version))
             for design in connection.execute(select(designs.c.design_id, designs.c.parameters)).all():
                 if design.parameters.get("judge_version") == former:
                     renamed = {**design.parameters, "judge_version": version}

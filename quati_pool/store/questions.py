@@ -101,6 +101,17 @@ class Questions:
         with self._store.reading() as connection:
             return {row.nonce: row.question_id for row in connection.execute(wanted)}
 
+    def histories_of_drafts(self) -> dict[int, list[QuestionEvent]]:
+        """All events, oldest first, of the questions that programs wrote, by question_id."""
+
+        q = question_events.c
+        wanted = _ALL.where(q.collection == self._collection, q.drafted_by.is_not(None)).order_by(q.seq)
+        found: dict[int, list[QuestionEvent]] = {}
+        with self._store.reading() as connection:
+            for row in connection.execute(wanted):
+                found.setdefault(row.question_id, []).append(_event(row))
+        return found
+
     def events(self, question_id: int) -> list[QuestionEvent]:
         """All events of a question, oldest first."""
 

@@ -22,7 +22,7 @@ from tests.annotator_app.authored import EVALUATION, PARAPHRASE, VALIDATION, Wri
 from tests.annotator_app.opened import client, post
 from tests.annotator_app.test_grading_api import NO_REQUEST, json_values, quick, rows
 
-STEPS = ("open", "next", "send", "end", "refuse", "later", "undo")
+STEPS = ("open", "next", "send", "end", "refuse", "later", "undo", "translate")
 CREATE = "A question and its answer"
 EDIT = "Check spelling and grammar"
 VALIDATE = "Answer from the text alone"

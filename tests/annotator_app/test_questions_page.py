@@ -10,7 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from annotator_app import context
 from quati_pool.commands.annotate.questions import writing as questions
+from quati_pool.commands.annotate.questions.passages import drawn_passages
 from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.store.records import QuestionEvent
 from tests.commands.annotate.writers import DRAFT, accepted, nonce, proposed, seen, sign_in, workspace
 from tests.patience import PATIENCE
 
@@ -48,6 +50,15 @@ def shown(page: AppTest) -> str:
     """All HTML on the page."""
     assert not page.exception
     return "\n".join(element.proto.body for element in page.get("html"))
+
+
+def drafted(session: AnnotationSession, doc_id: str | None = None) -> int:
+    """A model's draft, of which nothing but its text is on a page."""
+    session.store.register("version-canary", "judge", {"name": "canary-7b"})
+    event = QuestionEvent(
+        by="", action="proposed", query="Que navio <b>encalhou</b>?", drafted_by="version-canary", doc_id=doc_id
+    )
+    return session.questions.add_event(event)
 
 
 def filled(page: AppTest, query: str = DRAFT.query, form: str = "q.form0") -> AppTest:
@@ -238,3 +249,46 @@ def test_the_page_speaks_the_persons_language(session: AnnotationSession, visit:
     page = visit(ana)
     theme = page.selectbox(key="q.form0.theme")
     assert theme.options[:2] == (["Geografia", "História"] if language == "pt" else ["Geografía", "Historia"])
+
+
+def test_a_draft_is_a_models_and_nobody_reads_which(session: AnnotationSession, visit: Visit) -> None:
+    (source,) = drawn_passages(session.config, "drafts", 1)
+    question = drafted(session, source.doc_id)
+    bia = sign_in(session, "bia")
+    page = visit(bia)
+    assert "Que navio &lt;b&gt;encalhou&lt;/b&gt;?" in shown(page)
+    assert "proposed by</bdi>" not in shown(page)
+    assert "proposed by a model" in shown(page)
+    assert " ·  · " not in shown(page)
+    assert " ".join(source.text.split()[:5]) in " ".join(shown(page).split())
+    key = f"q.{question}.{question}"
+    offered = {button.key for button in page.button}
+    assert {f"{key}.accept", f"{key}.withdraw", f"{key}.revise"} <= offered
+    assert f"{key}.send_back" not in offered
+    page.button(key=f"{key}.withdraw").click().run()
+    assert "Say in the comment why." in shown(page)
+    # Revised without a theme, it is bia's text, which she does not accept.
+    page.text_input(key=f"{key}.query").set_value("Que navio encalhou na barra?").run()
+    page.button(key=f"{key}.revise").click().run()
+    (one,) = session.questions.current()
+    assert (one.last.action, one.last.by, one.last.theme, one.last.doc_id) == ("revised", "bia", None, source.doc_id)
+    key = f"q.{question}.{one.last.seq}"
+    assert f"{key}.accept" not in {button.key for button in page.button}
+    ana = visit(sign_in(session, "ana"))
+    ana.button(key=f"{key}.accept").click().run()
+    assert "Accepted as q0001." in shown(ana)
+    ana.segmented_control(key="q.filter").set_value("all").run()
+    for found in (page.run(), ana):
+        sent = shown(found) + "".join(str(one.proto) for one in found.main if hasattr(one, "proto"))
+        assert "canary" not in sent
+        assert "drafted" not in sent
+
+
+def test_the_table_of_the_taxonomy_is_there_with_a_draft_that_has_no_theme(
+    session: AnnotationSession, visit: Visit
+) -> None:
+    drafted(session)
+    page = visit(sign_in(session, "ana"))
+    assert "1 question belongs to none of them." in shown(page)
+    page.text_input(key="q.form0.query").set_value("Que navio encalhou?").run()
+    assert "by a model" in shown(page)

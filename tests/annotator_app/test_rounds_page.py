@@ -91,6 +91,7 @@ def test_the_answer_comes_first_and_the_tables_say_the_same(
     assert tables(shown(app))["Rounds"] == [
         ["Subject", "0", "0", "0"],
         ["Creation", "2", "1", "0"],
+        ["Drafts", "0", "0", "0"],
         ["Editing", "1", "0", "0"],
         ["Assessment", "0", "0", "0"],
         ["Curation", "0", "0", "0"],

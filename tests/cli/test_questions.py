@@ -9,6 +9,7 @@ import pytest
 
 from quati_pool.commands.annotate.session import AnnotationSession
 from tests.cli.conftest import Cli
+from tests.commands.annotate import drafted
 from tests.commands.annotate.writers import accepted, proposed, sign_in, workspace
 
 
@@ -44,6 +45,17 @@ def test_export_writes_a_file_that_validate_accepts(cli: Cli, written: Path, tmp
     checked = cli("validate", tmp_path / "q.jsonl", "--format", "json")
     assert checked.status == 0
     assert '"narratives": 1' in checked.out
+
+
+def test_export_says_that_a_table_lacks_who_drafted(cli: Cli, written: Path, tmp_path: Path) -> None:
+    with AnnotationSession.open(written) as session:
+        accepted(session, sign_in(session, "caio"), drafted.propose(session, "Quem pinta o farol?"))
+    done = cli("questions", "export", "-c", written, "-o", tmp_path / "queries.tsv")
+    assert done.err.endswith("; which program drafted 1 of them is left out: .jsonl holds it\n")
+    listed = cli("questions", "list", "-c", written)
+    assert "Questions drafted by gpt-4o-2024-11-20: none of 1 waits; 1 accepted as they were: 100.0 %" in " ".join(
+        listed.out.split()
+    )
 
 
 def test_export_refuses_in_one_line_and_merges_when_told(cli: Cli, written: Path) -> None:

@@ -237,3 +237,41 @@ def test_what_is_wrong_with_questions_from_clusters(tmp_path: Path, line: str, s
     key = line.partition(":")[0]
     lines = [line if one.startswith(f"{key}:") else one for one in ROMQA.splitlines()]
     assert fault(tmp_path, "\n".join(lines if line in lines else [*lines, line])) == says
+
+
+JUDGES = "judges:\n  gpt: {model: gpt-4o-2024-11-20, prompt: quati-pt}\n  words: {judge: lexical}\n"
+TRANSLATORS = {
+    ("[pt, en]", "  translator: gtp\n", JUDGES): "there is no judge 'gtp'; did you mean 'gpt'?",
+    ("[pt, en]", "  translator: gtp\n", ""): (
+        "there is no judge 'gtp'; add one under judges:, with judge: llm, model:, base_url: and prompt:"
+    ),
+    ("[pt, en]", "  translator: words\n", JUDGES): (
+        "words is not a language model and translates nothing; there are: gpt"
+    ),
+    ("[pt]", "  translator: gpt\n", JUDGES): (
+        "has nothing to translate: every question is in one language; add another, or drop it"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TRANSLATORS)
+def test_a_translator_is_a_language_model_with_two_languages(tmp_path: Path, case: tuple[str, str, str]) -> None:
+    languages, line, judges = case
+    text = SMALL.replace("[pt]", languages) + line + judges
+    assert fault(tmp_path, text) == f"6: authoring.translator: {TRANSLATORS[case]}"
+
+
+def test_a_translator_and_its_budget_are_read(tmp_path: Path) -> None:
+    pair = SMALL.replace("[pt]", "[pt, en]")
+    found = load(tmp_path, f"{pair}  translator: gpt\n  translator_budget: 2.5\n{JUDGES}").authoring
+    assert found is not None
+    assert (found.translator, found.translator_budget) == ("gpt", 2.5)
+    none = load(tmp_path, pair).authoring
+    assert none is not None
+    assert (none.translator, none.translator_budget) == (None, None)
+    alone = fault(tmp_path, f"{pair}  translator_budget: 2.5\n")
+    assert "translator_budget: has no effect without translator; name one, or drop translator_budget" in alone
+    free = fault(tmp_path, f"{pair}  translator: gpt\n  translator_budget: 0\n{JUDGES}")
+    assert "translator_budget" in free
+    romqa = ROMQA + "  translator: gpt\n" + JUDGES
+    assert "the rounds of romqa have no form to translate in; drop it" in fault(tmp_path, romqa)

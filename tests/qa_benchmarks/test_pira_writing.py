@@ -125,6 +125,7 @@ def test_any_set_is_read_back(tmp_path_factory: pytest.TempPathFactory, sets: li
         assert found.translated_question == was.translated_question.strip()
         automatic = [was.automatic["en"].get(number, "").strip() for number in (1, 2)]
         assert found.automatic["en"] == tuple(filter(None, automatic))
+        assert found.drafted_by == was.drafted_by.strip()
         assert found.meaningful == ("" if was.meaningful is None else f"{was.meaningful}.0")
         assert found.at_label == {None: "", 0: "0.0", 1: "1.0"}[was.at_label]
 

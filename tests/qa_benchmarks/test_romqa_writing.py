@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from quati_pool.commands.bench.bench import BenchOptions, bench
 from quati_pool.errors import QuatiPoolError
 from quati_pool.project.events import Listener
-from quati_pool.qa_benchmarks.romqa import text_id
+from quati_pool.qa_benchmarks.romqa import EvidenceTask, text_id
 from quati_pool.qa_benchmarks.romqa_files import KINDS, find, gives_retrieved, read
 from quati_pool.qa_benchmarks.romqa_writing import WrittenSplit, released_question, write_split
 from tests.cli.conftest import Cli, cli
@@ -112,6 +112,11 @@ def test_who_drafted_a_question_is_in_all_files_and_nowhere_without_a_draft(tmp_
         first, second = json.loads((tmp_path / kind / "dev.json").read_bytes())
         assert first["drafted_by"] == "a model"
         assert "drafted_by" not in second
+        read_back = [one.drafted_by for one in read(tmp_path / kind / "dev.json")]
+        assert read_back == ["a model", ""]
+    (case,) = EvidenceTask().cases(tmp_path)
+    topics = EvidenceTask().collection(tmp_path, case).queries
+    assert [one.drafted_by for one in topics] == ["a model", ""]
 
 
 def test_splits_have_their_released_names_and_an_empty_one_no_file(tmp_path: Path) -> None:

@@ -65,6 +65,13 @@ def test_a_bare_release_states_no_license_and_invents_nothing(tmp_path: Path) ->
     )
 
 
+def test_the_card_says_how_many_queries_programs_drafted(tmp_path: Path) -> None:
+    release = one(tmp_path)
+    assert "drafted" not in card(release, PARTS)
+    said = card(replace(release, drafted_by={"gpt-4o": 1}), PARTS)
+    assert "1 of 1 queries (100.0 %) was drafted by gpt-4o and accepted by people.\n\n## Grades" in said
+
+
 def test_estimates_are_shown_with_what_they_hold_for(tmp_path: Path) -> None:
     systems = [EstimatedSystem("a|b", 0.61249, 0.571, 0.653, 0.6, 0.7), EstimatedSystem("c", 0.5, 0.4, 0.6, 0.51, 0.62)]
     estimates = ReleasedEstimates("nDCG@10", "gpt_4", "Estimate of nDCG@10 *never* as truth.", systems)

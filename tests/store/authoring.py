@@ -50,6 +50,35 @@ class Rounds:
         return Wanted(frozenset({*tasks, ("curate", 1)}), "kept" if curated else "open")
 
 
+class Drafts:
+    """``write`` a question or, where there is a draft, decide on that first, and write only if it is refused; then
+    ``check`` it."""
+
+    @property
+    def rules(self) -> dict[str, RoundRules]:
+        names = ("write", "draft", "check")
+        return {one: RoundRules(order, steps=1, apart="item" if order == 2 else "") for order, one in enumerate(names)}
+
+    def wanted(self, item: Item, entries: Sequence[Entry]) -> Wanted:
+        last = {entry.round: entry for entry in entries}
+        written, decided = last.get("write"), last.get("draft")
+        drafted = "draft" in item.content
+        tasks = {("draft", 1)} if drafted and (decided or not written) else set()
+        if not drafted or written or (decided and decided.action == "refused"):
+            tasks.add(("write", 1))
+        if (found := written or decided) is None or found.action == "refused":
+            return Wanted(frozenset(tasks))
+        return Wanted(frozenset({*tasks, ("check", 1)}), "kept" if "check" in last else "open")
+
+
+def drafts(store: Store, queries: int = 1) -> Authoring:
+    """The rounds of texts t1, t2, … that a program may draft questions for, and the program ``m1``."""
+    store.register("m1", "judge", {"name": "a model"})
+    authoring = Authoring(store, "pira", "tests/drafts", Drafts())
+    authoring.add([source(number) for number in range(1, queries + 1)])
+    return authoring
+
+
 def source(number: int, content: str = "Um texto.") -> NewItem:
     return NewItem("text", f"t{number}", {"text": content}, number)
 

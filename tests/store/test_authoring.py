@@ -10,11 +10,22 @@ import pytest
 from sqlalchemy import func, select
 
 from quati_pool.store.authoring import Authoring
-from quati_pool.store.authoring_records import Entry, Item, NewEntry, NewItem, RoundProgress, RoundRules, Wanted
+from quati_pool.store.authoring_records import (
+    Entry,
+    Item,
+    NewEntry,
+    NewItem,
+    RoundProgress,
+    RoundRules,
+    Wanted,
+    as_added,
+)
 from quati_pool.store.database import Store
 from quati_pool.store.errors import ConflictError, StoreError
+from quati_pool.store.questions import Questions
+from quati_pool.store.records import QuestionEvent
 from quati_pool.store.schema import authoring_entries
-from tests.store.authoring import LEASE, Rounds, give, nonce, rounds, run_out, source, taken
+from tests.store.authoring import LEASE, Rounds, drafts, give, nonce, rounds, run_out, source, taken
 
 
 def written(store: Store) -> int:
@@ -136,6 +147,114 @@ def test_a_drafter_is_registered_first(store: Store) -> None:
     assert authoring.add([drafted]) == (1, 0, 0)
     assert authoring.items()[1].drafted_by == "draft-1"
     assert store.labelers("pira") == []
+
+
+# Drafts
+
+
+def test_an_item_that_nobody_has_opened_takes_one_draft(store: Store) -> None:
+    authoring = drafts(store, 4)
+    items = authoring.items()
+    seen, free, held, late = (item.item_id for item in items)
+    give(authoring, "ana", task=taken(authoring, "ana"))
+    assert [task.item_id for task in authoring.tasks() if task.state == "done"] == [seen]
+    sent = {item.item_id: {"question.en": f"Draft {item.item_id}?"} for item in items}
+    assert authoring.draft({free: sent[free]}, "m1") == {free}
+    # One that was seen, also if that was all, and one that has a draft stay as they are.
+    opened = taken(authoring, "ana")
+    assert (opened.item_id, opened.round) == (free, "draft")
+    authoring.skip("ana", opened.task_id, nonce())
+    assert taken(authoring, "ana").item_id == held
+    before = authoring.items()
+    assert authoring.draft({one: {"question.en": "Another?"} for one in (seen, free, held)}, "m1") == set()
+    assert authoring.items() == before
+    assert authoring.draft(sent, "m1") == {late}
+    assert authoring.draft(sent, "m1") == authoring.draft({}, "m1") == authoring.draft({999: {"a": "b"}}, "m1") == set()
+    assert [(item.content.get("draft"), item.drafted_by) for item in authoring.items()] == [
+        (None, None), (sent[free], "m1"), (None, None), (sent[late], "m1")
+    ]  # fmt: skip
+    assert [(task.round, task.state) for task in authoring.tasks() if task.item_id == late] == [
+        ("write", "withdrawn"), ("draft", "open")
+    ]  # fmt: skip
+
+
+def test_an_item_that_was_only_seen_takes_no_draft_though_it_is_nobodys_again(store: Store) -> None:
+    authoring = drafts(store)
+    task = taken(authoring, "ana")
+    authoring.skip("ana", task.task_id, nonce())
+    authoring.skip("ana", task.task_id, nonce())
+    assert authoring.tasks()[0].holder is None
+    assert authoring.draft({task.item_id: {"question.en": "Who?"}}, "m1") == set()
+
+
+def test_a_drafted_item_is_the_same_item_when_it_is_added_again(store: Store) -> None:
+    authoring = drafts(store)
+    [item] = authoring.items()
+    authoring.draft({item.item_id: {"question.en": "Who?"}}, "m1")
+    assert authoring.add([source(1)]) == (0, 1, 0)
+    assert authoring.add([source(1, "changed")]) == (0, 0, 1)
+    authoring.reconcile_all()
+    [after] = authoring.items()
+    assert after.content == {**item.content, "draft": {"question.en": "Who?"}}
+    assert as_added(after.content) == item.content
+
+
+def test_a_draft_that_cannot_be_stored_changes_nothing(store: Store) -> None:
+    authoring = drafts(store, 2)
+    one, other = (item.item_id for item in authoring.items())
+    with pytest.raises(StoreError, match="m2: no version of this name is registered"):
+        authoring.draft({one: {"question.en": "Who?"}}, "m2")
+    with pytest.raises(StoreError, match=r"the draft of item \d+: it holds the character U\+0000"):
+        authoring.draft({one: {"question.en": "Who?"}, other: {"question.en": "W\0?"}}, "m1")
+    assert all("draft" not in item.content for item in authoring.items())
+    text = "Quem? 'é\x1a0 \U0001f433\n"
+    assert authoring.draft({one: {"question.en": text}}, "m1") == {one}
+    assert authoring.items()[0].content["draft"] == {"question.en": text}
+
+
+def test_drafts_of_many_items_and_of_other_collections(store: Store) -> None:
+    authoring = drafts(store, 1_200)
+    other = Authoring(store, "other", "tests/drafts", authoring._plan)
+    other.add([source(1)])
+    ids = [item.item_id for item in (*authoring.items(), *other.items())]
+    assert authoring.draft({one: {"question.en": f"Who is {one}?"} for one in ids}, "m1") == set(ids[:-1])
+    assert {item.item_id: item.content["draft"]["question.en"] for item in authoring.items()} == {
+        one: f"Who is {one}?" for one in ids[:-1]
+    }
+    assert {(row.round, row.open) for row in authoring.progress()} == {("write", 0), ("draft", 1_200), ("check", 0)}
+
+
+def test_a_refused_draft_is_not_taken_up_again_once_somebody_has_gone_on(store: Store) -> None:
+    authoring = drafts(store)
+    [item] = authoring.items()
+    authoring.draft({item.item_id: {"question.en": "Who?"}}, "m1")
+    task = taken(authoring, "ana")
+    seq = authoring.refuse("ana", task.task_id, 0, "unclear", None, nonce()).seq
+    authoring.undo("ana", seq, nonce(), LEASE)
+    seq = authoring.refuse("ana", task.task_id, 0, "unclear", None, nonce()).seq
+    own = taken(authoring, "bia")
+    assert own.round == "write"
+    refused(store, "used", authoring.undo, "ana", seq, nonce(), LEASE)
+    written_by_bia = give(authoring, "bia", task=own)
+    refused(store, "used", authoring.undo, "ana", seq, nonce(), LEASE)
+    authoring.undo("bia", written_by_bia, nonce(), LEASE)
+    give(authoring, "bia")
+    assert [(task.round, task.state) for task in authoring.tasks()] == [
+        ("write", "done"), ("draft", "done"), ("check", "open")
+    ]  # fmt: skip
+    assert authoring.next("ana", lead=False, lease_seconds=LEASE) is None
+
+
+def test_a_version_that_is_renamed_takes_what_it_drafted_with_it(store: Store) -> None:
+    authoring = drafts(store)
+    authoring.draft({authoring.items()[0].item_id: {"question.en": "Who?"}}, "m1")
+    questions = Questions(store, "pira")
+    questions.add_event(QuestionEvent(by="", action="proposed", query="Who?", nonce="n", drafted_by="m1"))
+    store.register("m2", "judge", {"name": "the same model"})
+    store.rename_version("m1", "m2")
+    assert store.definition("m1") is None
+    assert authoring.items()[0].drafted_by == "m2"
+    assert [one.last.drafted_by for one in questions.current()] == ["m2"]
 
 
 # Who gets what

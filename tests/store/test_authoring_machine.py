@@ -68,6 +68,8 @@ class Machine(RuleBasedStateMachine):
         assert self.authoring.add([source(1), source(2)]) == (2, 0, 0)
         self.model: dict[int, Written] = {}  # by seq
         self.made: dict[int, str] = {}  # by the seq of the entry: the author of an item
+        self.contents: dict[int, Any] = {}  # by item_id, once it is there
+        self.store.register("m1", "judge", {"name": "a model"})
         self.nonces = 0
         self.read: tuple[list[Task], list[Item]] | None = None  # while the rules are checked
         self.over: set[int] = set()  # tasks whose leases ran out
@@ -396,6 +398,18 @@ class Machine(RuleBasedStateMachine):
         assert restored is not None
         assert restored.state != "out"
 
+    @rule(which=WHICH, newest=st.booleans())
+    def draft(self, which: int, newest: bool) -> None:
+        """A program drafts something for an item, which takes it only if nobody has ever opened it."""
+        items = self.items()
+        item = items[-1] if newest else items[which % len(items)]
+        tasks = [task for task in self.tasks().values() if task.item_id == item.item_id]
+        free = "draft" not in item.content and not any(self.begun(task.task_id) for task in tasks)
+        draft = {"question.en": f"Draft {which}?"}
+        assert self.authoring.draft({item.item_id: draft}, "m1") == ({item.item_id} if free else set())
+        if free:
+            self.contents[item.item_id] = {**item.content, "draft": draft}
+
     @rule(assessors=st.integers(1, 3))
     def change_the_plan(self, assessors: int) -> None:
         self.plan.assessors = assessors
@@ -407,6 +421,7 @@ class Machine(RuleBasedStateMachine):
     def all_rules_are_kept(self) -> None:
         self.read = self.authoring.tasks(), self.authoring.items()  # once for all of them
         self.no_entry_is_lost_or_changed_or_written_twice()
+        self.contents_stay_but_for_drafts_of_what_nobody_has_seen()
         self.items_and_tasks_follow_from_the_entries_that_count()
         self.tasks_are_at_the_step_that_their_holders_entries_say()
         self.nobody_assesses_what_they_wrote_or_an_item_twice()
@@ -425,6 +440,11 @@ class Machine(RuleBasedStateMachine):
         assert found == self.model
         nonces = [row.nonce for row in rows if row.nonce is not None]
         assert len(nonces) == len(set(nonces))
+
+    def contents_stay_but_for_drafts_of_what_nobody_has_seen(self) -> None:
+        for item in self.items():
+            assert self.contents.setdefault(item.item_id, item.content) == item.content
+            assert (item.drafted_by is not None) == ("draft" in item.content)
 
     def items_and_tasks_follow_from_the_entries_that_count(self) -> None:
         undone = {one.undoes for one in self.model.values()}

@@ -152,6 +152,69 @@ def test_an_author_takes_a_question_back_as_somebody_opens_it(store: Store) -> N
         assert (item.state == "out") == (item.item_id not in authoring.entries())
 
 
+def test_a_draft_comes_as_somebody_opens_the_item(store: Store) -> None:
+    """Either the person sees the draft, or there is none; never one that came after they had seen the item without."""
+    authoring = helpers.drafts(store, 20)
+    won = Counter[str]()
+    for item in authoring.items():
+
+        def either(which: int, item_id: int = item.item_id) -> object:
+            if which:
+                return authoring.draft({item_id: {"question.en": "Who?"}}, "m1")
+            return authoring.next(f"person{item_id}", lead=False, lease_seconds=LEASE)
+
+        task, drafted = at_once(2, either)
+        assert isinstance(task, Task)
+        assert task.item_id == item.item_id
+        assert (task.round, drafted) in (("draft", {item.item_id}), ("write", set()))
+        won[task.round] += 1
+        # What the person sees is theirs from then on.
+        assert authoring.draft({item.item_id: {"question.en": "Another?"}}, "m1") == set()
+        [after] = [one for one in authoring.items() if one.item_id == item.item_id]
+        assert after.content.get("draft") == ({"question.en": "Who?"} if task.round == "draft" else None)
+    assert won.total() == 20
+
+
+DRAFTING = """
+from tests.store.authoring import Drafts
+from quati_pool.store.authoring import Authoring
+with Store.open(sys.argv[1], Path()) as store:
+    authoring = Authoring(store, "pira", "tests/drafts", Drafts())
+    ids = [item.item_id for item in authoring.items()]
+    tell("ready")
+    sys.stdin.read()
+    taken = set()
+    for start in range(0, len(ids), 7):
+        drafts = {one: {"question.en": f"By {sys.argv[2]}?"} for one in ids[start : start + 7]}
+        taken |= authoring.draft(drafts, "m1")
+    tell(*taken)
+"""
+
+
+def test_two_processes_give_each_item_one_draft_while_people_open_them(store: Store, made_url: str) -> None:
+    authoring = helpers.drafts(store, 100)
+    processes = [start(DRAFTING, made_url, number) for number in (1, 2)]
+    assert [line(process) for process in processes] == ["ready", "ready"]
+    opened = [taken(authoring, "ana").item_id]
+    for process in processes:
+        go(process)
+    opened += [taken(authoring, f"person{number}").item_id for number in range(20)]
+    said = [{int(one) for one in line(process).split()} for process in processes]
+    for process in processes:
+        with process:
+            assert process.wait(PATIENCE) == 0
+    assert not said[0] & said[1]
+    items, tasks = authoring.items(), authoring.tasks()
+    for number, ids in enumerate(said, 1):
+        drafted = {item.item_id for item in items if item.content.get("draft") == {"question.en": f"By {number}?"}}
+        assert drafted == ids
+    assert {item.item_id for item in items if item.drafted_by} == said[0] | said[1]
+    # Whatever has no draft was open by then, to be written; all else is to be decided on.
+    by_item = {task.item_id: task.round for task in tasks if task.state == "open"}
+    assert by_item == {item.item_id: "draft" if item.drafted_by else "write" for item in items}
+    assert {item.item_id for item in items if not item.drafted_by} <= set(opened)
+
+
 @pytest.mark.slow
 def test_everything_at_once_ends_without_a_deadlock(store: Store) -> None:
     plan = Rounds(assessors=2)

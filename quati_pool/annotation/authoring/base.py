@@ -82,12 +82,14 @@ class Made(NamedTuple):
 
 
 class Version(NamedTuple):
-    """One version of a text: by whom, in which round, and the seq of the entry."""
+    """One version of a text: by whom, in which round, and the seq of the entry; ``machine`` is what ``forms.MACHINE``
+    says of it where a model translated it."""
 
     text: str
     by: str
     round: str
     seq: int
+    machine: Mapping[str, Any] | None = None
 
 
 class Design(ABC, Generic[ParametersT]):
@@ -118,6 +120,10 @@ class Design(ABC, Generic[ParametersT]):
 
     most_languages: ClassVar[int] = 4
     """The most languages that every question may be in."""
+
+    translated: ClassVar[tuple[str, ...]] = ()
+    """The names of the steps in whose form a translation by a model may be offered, between fields that differ in their
+    language alone. Entries of these steps may have ``forms.MACHINE`` in their content."""
 
     rounds: Mapping[str, Round]
     """By name, in the order in which an item goes through them. Later rounds are served first, so that what is begun is

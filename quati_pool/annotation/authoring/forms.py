@@ -15,6 +15,11 @@ FieldKind = Literal["line", "prose", "yes_no", "scale", "choice", "spans"]
 MOST_SPANS = 200
 """The most pieces of evidence in one form."""
 
+MACHINE = "machine"
+"""The name in an entry's content under which it says, by field, what began as a translation by a model: ``by`` which
+version of the translator, whether a person ``edited`` it, and the ``request`` under which it was made. No field has
+this name."""
+
 
 class Field(NamedTuple):
     """One input of a form. ``name`` is its key in an entry's content, such as ``question.pt``; ``label`` the page's

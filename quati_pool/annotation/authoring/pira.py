@@ -1,5 +1,6 @@
 """Pirá's way of writing questions and answers on texts (Paschoal et al. 2021; Pirá 2.0, Pirozelli et al. 2024, section
-2): written in every language from a text, edited, answered and evaluated by somebody else, curated."""
+2): written in every language from a text, edited, answered and evaluated by somebody else, curated. People decide first
+on what a model drafted."""
 
 from __future__ import annotations
 
@@ -15,7 +16,16 @@ from pydantic import model_validator
 
 from quati_pool.annotation.authoring import text_checks
 from quati_pool.annotation.authoring.base import Design, Made, Parameters, Round, Source, Version
-from quati_pool.annotation.authoring.forms import Checked, Doubt, Field, Step, WritingError, at_path, cleaned
+from quati_pool.annotation.authoring.forms import (
+    MACHINE,
+    Checked,
+    Doubt,
+    Field,
+    Step,
+    WritingError,
+    at_path,
+    cleaned,
+)
 from quati_pool.stats.hashing import hashes
 from quati_pool.store.authoring_records import Entry, Item, ItemState, Wanted
 from quati_pool.text.typed import UnprintableError, has_words, typed_lines
@@ -29,6 +39,7 @@ EVALUATION = ("generic", "in_text", "sense", "hard", "equivalent", "type")
 
 UNRELATED = "unrelated"
 _REFUSED_QUESTION = ("decontextualised", "not_in_text", "repeated", "language", "other")
+_REFUSED_DRAFT = ("decontextualised", "not_in_text", "copied", "wrong", "unnatural", "repeated", "language", "other")
 _REFUSED_DERIVED = ("wrong", "unnatural", "not_distinct", "other")
 
 _QUESTION_CHARACTERS = 500
@@ -111,6 +122,7 @@ class Pira(Design[PiraParameters]):
     example = "languages: [pt, en], sources: {path: texts.csv}"
     unit = QUESTION
     formats: ClassVar[tuple[str, ...]] = ("pira", "jsonl", "hf")
+    translated: ClassVar[tuple[str, ...]] = ("set", "draft", "edit")
 
     def __init__(self, parameters: PiraParameters, languages: Sequence[str], seed: int) -> None:
         super().__init__(parameters, languages, seed)
@@ -158,15 +170,23 @@ class Pira(Design[PiraParameters]):
 
     def _wanted_of_question(self, item: Item, entries: Sequence[Entry]) -> Wanted:
         tasks = set()
+        if item.drafted_by is not None:
+            tasks.add(("draft", 1))
+            decided = next((entry for entry in reversed(entries) if entry.round == "draft"), None)
+            if decided is None:
+                return Wanted(frozenset(tasks))
+            if decided.action == "refused":
+                return Wanted(frozenset(tasks), "out", decided.reason)
         assessments = _assessments(entries)
         edited = any(entry.round == "edit" for entry in entries)
         # Evaluations belong to the texts as they were: what somebody assessed is edited no more.
-        if edited or (self._to_be_edited(item) and not assessments):
+        to_edit = edited or (self._to_be_edited(item) and not assessments)
+        if to_edit:
             tasks.add(("edit", 1))
         refused = next((entry for entry in reversed(entries) if entry.action == "refused"), None)
         if refused is not None and refused.round == "edit":
             return Wanted(frozenset(tasks), "out", refused.reason)
-        if tasks and not edited:
+        if to_edit and not edited:
             return Wanted(frozenset(tasks))
         tasks |= {("assess", replicate) for replicate in range(1, self.parameters.assessors + 1)}
         assessed = len(_complete(entries)) >= self.parameters.assessors
@@ -266,12 +286,13 @@ class Pira(Design[PiraParameters]):
 
         Of a question, also of one that is still open: ``kind, item_id, text_id`` and ``source_id`` of its text,
         ``languages, text, kept``; ``question`` and ``answer`` by language, as edited; ``evidence`` as spans with
-        language and words; ``by``, the author, None without the entry that made the item; ``edited`` and ``curated``,
-        whether a lead did; ``assessments``, in the order of their tasks, each with ``by, task_id, validation`` and
-        ``paraphrase`` by language, ``curated`` (one that was asked for later is not), and the evaluation's ``generic,
-        in_text`` (bool), ``sense, hard, equivalent`` (1 to 5) and ``type`` (``TYPES``), None until they are stored;
-        ``at_label``, whether the first assessor found the question answerable (``sense`` 4 or 5: 1; 1 or 2: 0; 3 or
-        none: None; as in Pirá 2.0); ``versions`` of every text as of ``versions``; ``drafted_by``.
+        language and words; ``by``, the author, None without the entry that made the item, as for a model's draft;
+        ``edited`` and ``curated``, whether a lead did; ``assessments``, in the order of their tasks, each with ``by,
+        task_id, validation`` and ``paraphrase`` by language, ``curated`` (one that was asked for later is not), and the
+        evaluation's ``generic, in_text`` (bool), ``sense, hard, equivalent`` (1 to 5) and ``type`` (``TYPES``), None
+        until they are stored; ``at_label``, whether the first assessor found the question answerable (``sense`` 4 or 5:
+        1; 1 or 2: 0; 3 or none: None; as in Pirá 2.0); ``versions`` of every text as of ``versions``, each with
+        ``machine`` (the ``translator``'s version, ``edited``) where a model translated it; ``drafted_by``.
 
         Of a derived text: ``kind, item_id, parent_id, field``, its parts as of ``DerivedField``, ``original, text`` as
         accepted, ``by`` whom, ``changed`` on acceptance, ``drafted_by``. Of a set of choices: ``kind, item_id,
@@ -337,7 +358,7 @@ class Pira(Design[PiraParameters]):
             "assessments": rows,
             "at_label": at_label(assessments[0].content.get("sense")) if assessments else None,
             "versions": {
-                name: [version._asdict() for version in found] for name, found in versions(item, entries).items()
+                name: [_public(version) for version in found] for name, found in versions(item, entries).items()
             },
             "drafted_by": item.drafted_by,
         }
@@ -352,24 +373,36 @@ def at_label(sense: int | None) -> int | None:
 def versions(item: Item, entries: Sequence[Entry]) -> dict[str, list[Version]]:
     """The versions of a question's texts, oldest first, by name: ``question.L``, ``answer.L``, and of the assessment
     with number N ``validation.N.L``, ``paraphrase.N.L``. A version equal to the one before it is left out. The author
-    of the first ones is "" without the entry that made the item."""
+    of the first ones is "" without the entry that made the item; those of a model's draft are of the round ``draft``,
+    with the seq 0."""
     own = [entry for entry in entries if entry.item_id == item.item_id]
     maker = next((entry for entry in entries if entry.seq == item.made_by), None)
     author = "" if maker is None else maker.by
+    begun = "create" if item.drafted_by is None else "draft"
     found: dict[str, list[Version]] = {}
 
-    def add(name: str, value: Any, by: str, round_name: str, seq: int) -> None:
+    def add(name: str, value: Any, by: str, round_name: str, seq: int, entry: Entry | None) -> None:
         of_name = found.setdefault(name, [])
         if isinstance(value, str) and (not of_name or of_name[-1].text != value):
-            of_name.append(Version(value, by, round_name, seq))
+            machine = None if entry is None else entry.content.get(MACHINE, {}).get(name)
+            of_name.append(Version(value, by, round_name, seq, machine))
 
     for name, value in item.content.items():
         if name != "evidence":
-            add(name, value, author, "create", item.made_by or 0)
+            add(name, value, author, begun, item.made_by or 0, maker)
     for name, value, entry in _written(own):
         if name.partition(".")[0] in ("question", "answer", "validation", "paraphrase"):
-            add(name, value, entry.by, entry.round, entry.seq)
+            add(name, value, entry.by, entry.round, entry.seq, entry)
     return found
+
+
+def _public(version: Version) -> dict[str, Any]:
+    """A version in a record. The translator is no person, so that it is not under ``by``."""
+    text, by, round_name, seq, machine = version
+    found = {"text": text, "by": by, "round": round_name, "seq": seq}
+    if machine is None:
+        return found
+    return found | {"machine": {"translator": machine["by"], "edited": machine["edited"]}}
 
 
 def _current(item: Item, entries: Sequence[Entry]) -> dict[str, Any]:
@@ -385,6 +418,8 @@ def _written(entries: Sequence[Entry]) -> Iterator[tuple[str, Any, Entry]]:
         if entry.action != "given":
             continue
         for name, value in entry.content.items():
+            if name == MACHINE:
+                continue
             kind, _, rest = name.partition(".")
             if entry.round == "assess" and kind in ("validation", "paraphrase"):
                 yield f"{kind}.{numbers[entry.task_id]}.{rest}", value, entry
@@ -393,7 +428,7 @@ def _written(entries: Sequence[Entry]) -> Iterator[tuple[str, Any, Entry]]:
                 yield f"{kind}.{numbers[curations[entry.seq][number]]}.{language}", value, entry
             else:
                 yield name, value, entry
-        if entry.round == "edit" and "evidence" not in entry.content:
+        if entry.round in ("draft", "edit") and "evidence" not in entry.content:
             yield "evidence", [], entry
 
 
@@ -485,6 +520,11 @@ def _rounds(parameters: PiraParameters, languages: Sequence[str]) -> Iterator[Ro
 
     yield Round("subject", (Step("subject", ("text", "subject"), (Field("related", "yes_no", "related"),)),))
     yield Round("create", (Step("set", ("text",), both(prefilled=False)),), several=True, most=parameters.per_text)
+    yield Round(
+        "draft",
+        (Step("draft", ("text", "question", "answer", "evidence", "similar"), both(prefilled=True)),),
+        refusals=_REFUSED_DRAFT,
+    )
     yield Round(
         "edit",
         (Step("edit", ("text", "question", "answer", "evidence", "similar"), both(prefilled=True)),),

@@ -1,5 +1,6 @@
 """RoMQA's way of writing questions (Zhong, Shi, Yih and Zettlemoyer, Findings of EMNLP 2023, section 2): from a logical
-query, a conjunction of constraints; verified by others, of whom all must agree; rated for how natural it is.
+query, a conjunction of constraints; verified by others, of whom all must agree; rated for how natural it is. Where a
+model has drafted the question, somebody decides on that first, and it is written only if the draft is refused.
 
 An item is a cluster of constraints, a query of it (the question, once it is written), or a block: a question with one
 of another set, for people to rate who do not know which is which.
@@ -18,7 +19,7 @@ from quati_pool.annotation.authoring.base import Design, Made, Parameters, Round
 from quati_pool.annotation.authoring.cluster_records import evidence_texts
 from quati_pool.annotation.authoring.forms import Field, Step
 from quati_pool.files.triples import EntityText
-from quati_pool.store.authoring_records import Entry, Item, ItemState, Wanted
+from quati_pool.store.authoring_records import DRAFT, Entry, Item, ItemState, Wanted
 from quati_pool.text.typed import has_words
 
 CLUSTER, QUERY, BLOCK = "cluster", "query", "block"
@@ -33,7 +34,11 @@ SMALL_CLUSTER = "small_cluster"
 
 LANGUAGE = "language"
 REFUSED_QUERY = ("unnatural", "unclear", "other")
+REFUSED_DRAFT = ("unnatural", "unclear", "says_more", "says_less", "other_meaning", "other")
 REFUSED_QUESTION = ("says_more", "says_less", "other_meaning", LANGUAGE, "other")
+
+DRAFT_STEP = "draft_query"
+"""The step in which a person decides on a draft."""
 
 MOST_ANSWERS = 10
 """The most answers of a query that people are shown."""
@@ -111,12 +116,15 @@ class Romqa(Design[RomqaParameters]):
         if item.kind == BLOCK:
             tasks = _replicates("rate", self.parameters.raters)
             return Wanted(tasks, "kept" if len(_last(entries, "rate")) >= self.parameters.raters else "open")
-        tasks = _replicates("write", 1)
-        written = next((entry for entry in reversed(entries) if entry.round == "write"), None)
-        if written is None:
-            return Wanted(tasks)
-        if written.action == "refused":
+        written, decided = _newest(entries, "write"), _newest(entries, "draft")
+        drafted = self._drafted(item) is not None
+        tasks = _replicates("draft", 1) if drafted and (decided is not None or written is None) else frozenset()
+        if not drafted or written is not None or (decided is not None and decided.action == "refused"):
+            tasks |= _replicates("write", 1)
+        if written is not None and written.action == "refused":
             return Wanted(tasks, "out", written.reason)
+        if _asked(entries) is None:
+            return Wanted(tasks)
         tasks |= _replicates("verify", self.parameters.verifiers)
         verified = _last(entries, "verify")
         state: ItemState = "open"
@@ -127,22 +135,23 @@ class Romqa(Design[RomqaParameters]):
     # What a person sees.
 
     def shown(self, step: Step, item: Item, parent: Item | None, entries: Sequence[Entry]) -> dict[str, Any]:
-        question = self._written(entries)
-        known = dict(item.content) | {
-            "question": {} if question is None else {self.language: question.content[self._question]}
-        }
+        asked = _asked(entries)
+        text = None if asked is None else asked.content[self._question]
+        if step.name == DRAFT_STEP:
+            text = self._drafted(item)
+        known = {**item.content, "question": {} if text is None else {self.language: text}}
         return {name: known[name] for name in step.shows}
 
-    def _written(self, entries: Sequence[Entry]) -> Entry | None:
-        """The entry with the question."""
-        given = (entry for entry in reversed(entries) if (entry.round, entry.action) == ("write", "given"))
-        return next(given, None)
+    def _drafted(self, item: Item) -> str | None:
+        """The question that a model drafted for a query, if one has."""
+        text: str | None = item.content.get(DRAFT, {}).get(self._question)
+        return text
 
     def in_short(self, item: Item, entries: Sequence[Entry]) -> str:
         if item.kind != QUERY:
             return super().in_short(item, entries)
-        written = self._written(entries)
-        return _in_short(item.content["constraints"]) if written is None else str(written.content[self._question])
+        asked = _asked(entries)
+        return _in_short(item.content["constraints"]) if asked is None else str(asked.content[self._question])
 
     # What is released.
 
@@ -152,10 +161,10 @@ class Romqa(Design[RomqaParameters]):
         Of a cluster: ``kind, item_id, cluster_id`` and ``constraints``, their number.
 
         Of a query, also of one that is still open: ``kind, item_id, query_id, cluster_id, language``; ``question`` and
-        its author ``by``, None until it is written; ``constraints`` as in the item's content, ``answers``, their
+        ``by``, who wrote or accepted it, None until then; ``constraints`` as in the item's content, ``answers``, their
         number, and ``evidence``, that of different texts (None: the clusters have none); ``verifications``, in the
         order of their tasks, each with ``by, task_id, exact`` (whether the question asks exactly this) and else the
-        ``reason``; ``drafted_by``.
+        ``reason``; ``drafted_by``, None unless the question is a draft that was accepted, edited or not.
 
         Of a block: ``kind, item_id, parent_id``; ``questions``, ``ours`` and ``other_id`` as in the item's content;
         ``ratings``, in the order of their tasks, each with ``by, task_id, a, b`` (1 to 5).
@@ -169,21 +178,21 @@ class Romqa(Design[RomqaParameters]):
                 for one in _last(entries, "rate")
             ]
             return common | {"parent_id": item.parent_id, **item.content, "ratings": ratings}
-        written = self._written(entries)
+        asked = _asked(entries)
         return common | {
             "query_id": item.source_id,
             "cluster_id": item.content["cluster_id"],
             "language": self.language,
-            "question": None if written is None else written.content[self._question],
+            "question": None if asked is None else asked.content[self._question],
             "constraints": item.content["constraints"],
             "answers": item.content["count"],
             "evidence": item.content["evidence"],
-            "by": None if written is None else written.by,
+            "by": None if asked is None else asked.by,
             "verifications": [
                 {"by": one.by, "task_id": one.task_id, "exact": one.action == "given", "reason": one.reason}
                 for one in _last(entries, "verify")
             ],
-            "drafted_by": item.drafted_by,
+            "drafted_by": item.drafted_by if asked is not None and asked.round == "draft" else None,
         }
 
     def left_out(self, units: Sequence[Mapping[str, Any]]) -> dict[int, str]:
@@ -244,6 +253,16 @@ def _replicates(round_name: str, count: int) -> frozenset[tuple[str, int]]:
     return frozenset((round_name, replicate) for replicate in range(1, count + 1))
 
 
+def _newest(entries: Sequence[Entry], round_name: str) -> Entry | None:
+    return next((entry for entry in reversed(entries) if entry.round == round_name), None)
+
+
+def _asked(entries: Sequence[Entry]) -> Entry | None:
+    """The entry with the question: what somebody wrote, or else a draft as it was accepted."""
+    found = _newest(entries, "write") or _newest(entries, "draft")
+    return found if found is not None and found.action == "given" else None
+
+
 def _last(entries: Sequence[Entry], round_name: str) -> list[Entry]:
     """The last entry of each task of a round, in the order of the tasks."""
     found = {entry.task_id: entry for entry in entries if entry.round == round_name}
@@ -254,6 +273,9 @@ def _rounds(question: str, language: str) -> Iterator[Round]:
     query = ("constraints", "answers", "count")
     field = Field(question, "line", "question", language, most=_QUESTION_CHARACTERS, unlike_others=True)
     yield Round("write", (Step("write", query, (field,)),), refusals=REFUSED_QUERY)
+    # After writing, since later rounds are served first: what a model drafted is decided on before more is written.
+    draft = Step(DRAFT_STEP, (*query, "question"), (field._replace(prefilled=question),))
+    yield Round("draft", (draft,), refusals=REFUSED_DRAFT)
     yield Round("verify", (Step("verify", (*query, "question"), ()),), apart="item", refusals=REFUSED_QUESTION)
     ratings = tuple(Field(f"natural.{side}", "scale", f"natural_{side}", values=("1", "5")) for side in SIDES)
     yield Round("rate", (Step("rate", ("questions",), ratings),), apart="parent")

@@ -18,6 +18,7 @@ from typing import Any, Generic, Self, TypeVar
 from quati_pool.annotation.authoring.base import Design
 from quati_pool.annotation.codes import token_sha
 from quati_pool.commands.annotate.annotation_pair import shown_pair
+from quati_pool.commands.annotate.authoring.translator import Translator
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
 from quati_pool.commands.annotate.pool_view import CurrentPoolView, PoolView
 from quati_pool.commands.annotate.similar_passages import SimilarPassages
@@ -101,10 +102,14 @@ class AnnotationSession:
         self.remarks = Remarks(store, config.name)
         self.design: Design[Any] | None = None
         """The design of the rounds in which questions are written; None without ``authoring:``."""
+        self.translator: Translator | None = None
+        """What translates in people's forms; None without ``authoring: translator``."""
         self.authoring: Authoring | None = None
         if config.authoring is not None:
             self.design = config.authoring.make_design(config.seed)
             self.authoring = Authoring(store, config.name, self.design.id, self.design)
+            if config.authoring.translator is not None:
+                self.translator = Translator(config, store)
         self.prompt = _prompt(config)
         self.scale = self.scale_in(config.annotation.language)
         self.version = people_version(config)
@@ -140,6 +145,8 @@ class AnnotationSession:
         return session
 
     def close(self) -> None:
+        if self.translator is not None:
+            self.translator.close()
         self.store.close()
 
     def __enter__(self) -> Self:

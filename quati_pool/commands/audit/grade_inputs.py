@@ -22,7 +22,7 @@ from quati_pool.labels.labelers import Grading
 from quati_pool.labels.qrels import as_qrels, grades_by_pair, without_queries
 from quati_pool.labels.sources import gather
 from quati_pool.project.config import JudgeConfig
-from quati_pool.project.inputs import query_texts
+from quati_pool.project.inputs import query_drafters, query_texts
 from quati_pool.project.runs import RunSet, run_sets, workspace_runs
 from quati_pool.records import Qrels
 from quati_pool.registry import nearest
@@ -227,10 +227,11 @@ class WorkspaceGrades:
             families={**{tag: config.family(tag) for tag in config.systems}, **_families(settings.families, run_set)},
             uses={tag: system.uses for tag, system in config.systems.items()},
             judge_names=[name, *([model] if model else [])],
-            judge_family=(settings.judge_families or {}).get(name)
-            or (own.family if isinstance(own, JudgeConfig) else None),
+            judge_family=self._family(name),
             teacher_names=_all(origin.labelers | origin.models for origin in judge.origins),
             teacher_families=_all(origin.families for origin in judge.origins),
+            drafters=self._drafters,
+            drafter_families=self._drafter_families,
         )
         try:
             found = audit_grades(
@@ -256,6 +257,26 @@ class WorkspaceGrades:
         texts = query_texts(self.grading.config)
         graded = judge.qrels.queries.decode(np.unique(judge.qrels.query)).to_pylist()
         return {one for one in graded if any(origin.saw(texts.get(one, "")) for origin in judge.origins)}
+
+    @cached_property
+    def _drafters(self) -> dict[str, str]:
+        return query_drafters(self.grading.config)
+
+    @property
+    def _drafter_families(self) -> dict[str, str]:
+        """The families that are declared for the models of judges."""
+        found = {}
+        for name, judge in self.grading.config.judges.items():
+            model = getattr(getattr(judge, "parameters", None), "model", None)
+            if model and (family := self._family(name)):
+                found[model] = family
+        return found
+
+    def _family(self, name: str) -> str | None:
+        """The family that is declared for a judge."""
+        own = self.grading.config.judges[name]
+        declared = (self.settings.judge_families or {}).get(name)
+        return declared or (own.family if isinstance(own, JudgeConfig) else None)
 
     @property
     def _named_people(self) -> str | None:

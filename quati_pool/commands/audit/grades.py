@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,8 +38,9 @@ BY_NAME = "by its name"
 @dataclass(frozen=True)
 class Relations:
     """What is known of models: the ``families`` of systems and the names of what each ``uses``, by run_tag; the names
-    of the judge and of its model, and the family of that, None if it is not declared; and names and families of what
-    the judge was distilled from, which are its kin too."""
+    of the judge and of its model, and the family of that, None if it is not declared; names and families of what the
+    judge was distilled from, which are its kin too; and the names of what drafted queries, by query_id, with the
+    families that are declared."""
 
     families: Mapping[str, str] = field(default_factory=dict)
     uses: Mapping[str, Collection[str]] = field(default_factory=dict)
@@ -46,6 +48,18 @@ class Relations:
     judge_family: str | None = None
     teacher_names: Collection[str] = ()
     teacher_families: Collection[str] = ()
+    drafters: Mapping[str, str] = field(default_factory=dict)
+    drafter_families: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def family(self) -> str | None:
+        """The judge's family, declared or by its names."""
+        guesses = (guessed_family(name) for name in self.judge_names)
+        return self.judge_family or next((family for family in guesses if family is not None), None)
+
+    def family_of_drafter(self, name: str) -> str | None:
+        """The family of a drafter, declared or by its name."""
+        return self.drafter_families.get(name) or guessed_family(name)
 
     @property
     def teachers(self) -> set[str]:
@@ -68,6 +82,15 @@ class Kinship:
     without_kin: RankingComparison | None
 
 
+class DraftedQueries(NamedTuple):
+    """Of ``of`` queries that were compared, ``queries`` were drafted by the judge's own ``family``, or by its own model
+    where no family is known, which is then named."""
+
+    family: str
+    queries: int
+    of: int
+
+
 @dataclass(frozen=True)
 class OracleRank:
     """The judge as a system, which orders documents by its grades: mean and rank under the judge and under people,
@@ -87,9 +110,10 @@ class GradeAudit:
 
     ``gap`` is the judge's mean of the measure over systems and queries less people's, ``decisions`` contrasts which
     pairs of systems differ significantly under the judge (a) and under people (b). What needs runs, or a second judge,
-    is None or empty without them. A distilled judge is compared on the queries of which it saw no grades: it saw those
-    of ``teachers``, of ``seen_queries`` queries that it graded here. ``ratings`` are the grades of all labelers,
-    ``scores`` those of the systems under the judge and under people, over their common queries.
+    is None or empty without them; ``drafted`` is None if none of the queries was drafted by its family. A distilled
+    judge is compared on the queries of which it saw no grades: it saw those of ``teachers``, of ``seen_queries``
+    queries that it graded here. ``ratings`` are the grades of all labelers, ``scores`` those of the systems under the
+    judge and under people, over their common queries.
     """
 
     judge: str
@@ -102,6 +126,7 @@ class GradeAudit:
     rankings: RankingComparison | None = None
     decisions: DecisionContrast | None = None
     kinship: Kinship | None = None
+    drafted: DraftedQueries | None = None
     oracle: OracleRank | None = None
     alike: Sequence[AlikeJudges] = ()
     teachers: tuple[str, ...] = ()
@@ -136,7 +161,8 @@ def audit_grades(
     """
     ratings = join_ratings(gathered)
     shift = _overrating(ratings, judge.name, people.name, features)
-    found = GradeAudit(judge.name, people.name, measure, shift, ratings)
+    drafted = _drafted(ratings, judge.name, people.name, relations)
+    found = GradeAudit(judge.name, people.name, measure, shift, ratings, drafted=drafted)
     others = [
         source.name
         for source in gathered.sources
@@ -159,6 +185,22 @@ def audit_grades(
         kinship=_kinship(by_judge, by_people, run_set, relations, measure, draws, seed),
         oracle=_oracle(run_set, judge, people, by_people.query_ids, measure),
     )
+
+
+def _drafted(ratings: Ratings, judge: str, people: str, relations: Relations) -> DraftedQueries | None:
+    """The queries with pairs that both graded whose drafter is the judge's model, or of its family."""
+    both = (ratings.of(judge) >= 0) & (ratings.of(people) >= 0)
+    query_ids = ratings.queries.decode(np.unique(ratings.query[both])).to_pylist()
+    family = relations.family
+    own = [
+        drafter
+        for query_id in query_ids
+        if (drafter := relations.drafters.get(query_id)) is not None
+        and (
+            drafter in relations.judge_names or (family is not None and relations.family_of_drafter(drafter) == family)
+        )
+    ]
+    return DraftedQueries(family or own[0], len(own), len(query_ids)) if own else None
 
 
 def _overrating(ratings: Ratings, judge: str, people: str, features: TextFeatures | None) -> Overrating:
@@ -198,10 +240,9 @@ def _kinship(
     draws: int,
     seed: int,
 ) -> Kinship:
-    family = relations.judge_family
-    guess = next((found for name in relations.judge_names if (found := guessed_family(name))), None)
+    family = relations.family
     families = {tag: relations.families.get(tag) or run_set.families.get(tag) or tag for tag in by_judge.run_tags}
-    related_families = {name for name in (family or guess, *relations.teachers) if name is not None}
+    related_families = {name for name in (family, *relations.teachers) if name is not None}
     kin = dict(_kin(by_judge.run_tags, families, relations, related_families))
     shifts = family_shifts(
         by_judge.of(measure),
@@ -217,7 +258,7 @@ def _kinship(
         without = compare_rankings(reference, other, measure, draws=draws, seed=seed)
     related = np.array([tag in kin for tag in by_judge.run_tags])
     excess = shift_of(by_judge.of(measure) - by_people.of(measure), related)
-    return Kinship(family or guess, family is None and guess is not None, kin, excess, shifts, without)
+    return Kinship(family, family is not None and not relations.judge_family, kin, excess, shifts, without)
 
 
 def _kin(

@@ -14,6 +14,7 @@ from quati_pool.commands.bench.systems_file import POOL_DEPTH, RUN_DEPTH, System
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import file_digest, locked, put_file
 from quati_pool.files.problems import id_error
+from quati_pool.files.queries import DRAFTED_BY
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 from quati_pool.qa_benchmarks.base import Benchmark, Collection
@@ -236,8 +237,9 @@ def _passages(collection: Collection) -> Iterator[str]:
 
 def _queries(collection: Collection) -> Iterator[str]:
     for topic in collection.queries:
-        cluster = {"cluster_id": topic.cluster_id} if topic.cluster_id else {}
-        yield _line({"query_id": topic.query_id, "query": topic.query, **cluster})
+        more = {"cluster_id": topic.cluster_id, DRAFTED_BY: topic.drafted_by}
+        there = {name: value for name, value in more.items() if value}
+        yield _line({"query_id": topic.query_id, "query": topic.query, **there})
 
 
 def _judgements(collection: Collection) -> Iterator[str]:

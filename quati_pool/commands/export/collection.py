@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,7 @@ from quati_pool.project.cache_keys import refuse_outdated, used_corpora
 from quati_pool.project.config import load_config
 from quati_pool.project.data_sets import about_data_sets
 from quati_pool.project.events import Listener
-from quati_pool.project.inputs import Corpus, Queries, load_queries, open_corpus, open_texts
+from quati_pool.project.inputs import Corpus, Queries, load_queries, open_corpus, open_texts, query_drafters
 from quati_pool.project.pool_reader import read_ledger
 from quati_pool.project.submissions import refuse_withheld
 from quati_pool.project.workspace import Workspace
@@ -121,6 +122,7 @@ def export(
         corpora += [] if texts is None else [texts]
     runs = {tag: workspace.run(tag) for tag in config.systems if unfinished(workspace.run(tag)) is None}
     label = f"export {format_name}"
+    drafters = query_drafters(config)
     release = Release(
         name=config.name,
         about=config.release,
@@ -130,6 +132,7 @@ def export(
         labelers=[each.labelled for each in chosen.labelers],
         pool=grading.pool,
         runs=runs,
+        drafted_by=Counter(drafters[one.query_id] for one in queries.queries if one.query_id in drafters),
         sources=about_data_sets(config),
         designs=designs,
         estimates=estimates,
@@ -189,6 +192,7 @@ def _key(
             for one in release.designs
         ],
         **({} if release.estimates is None else {"estimates": digest(release.estimates)}),
+        **({"drafted_by": dict(release.drafted_by)} if release.drafted_by else {}),
         **({"audits": digest(release.audits)} if release.audits else {}),
     }
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import Field, InstanceOf, model_validator
 
 from quati_pool.annotation.authoring.base import Design
 from quati_pool.files.yaml_file import Model, Place, YamlFile
+from quati_pool.judging.llm_parameters import LlmParameters
 from quati_pool.project.config.components import split_component
+from quati_pool.project.config.labelers import AnyJudge, JudgeConfig
 from quati_pool.registry import AUTHORING, NamedComponent, nearest
 
 Column = Annotated[str, Field(min_length=1)]
@@ -60,7 +62,8 @@ class SplitConfig(Model):
 
 class AuthoringConfig(Model):
     """The design of the rounds with its ``parameters``, the languages of every question, and what people write from.
-    ``lease`` is how many minutes a person holds a task in which nothing is stored yet."""
+    ``lease`` is how many minutes a person holds a task in which nothing is stored yet. ``translator`` is the judge that
+    translates for people in their forms; ``translator_budget`` the most that this may cost in all, in US dollars."""
 
     design: str
     component: InstanceOf[NamedComponent]
@@ -69,6 +72,14 @@ class AuthoringConfig(Model):
     sources: SourcesConfig
     split: SplitConfig
     lease: Annotated[float, Field(ge=1)] = 60
+    translator: str | None = None
+    translator_budget: Annotated[float | None, Field(gt=0)] = None
+
+    @model_validator(mode="after")
+    def _translated(self) -> Self:
+        if self.translator is None and self.translator_budget is not None:
+            raise ValueError("translator_budget: has no effect without translator; name one, or drop translator_budget")
+        return self
 
     @property
     def source_paths(self) -> list[str]:
@@ -89,8 +100,9 @@ class AuthoringConfig(Model):
         return design
 
 
-def read_authoring(file: YamlFile, data: Any) -> AuthoringConfig | None:
-    """Reads ``authoring:``; None if there is none. Raises InputError, with the line at fault."""
+def read_authoring(file: YamlFile, data: Any, judges: Mapping[str, AnyJudge]) -> AuthoringConfig | None:
+    """Reads ``authoring:``; None if there is none. Raises InputError, with the line at fault, also where the translator
+    is none of the ``judges`` that are language models."""
     if data is None:
         return None
     place = ("authoring",)
@@ -128,7 +140,29 @@ def read_authoring(file: YamlFile, data: Any) -> AuthoringConfig | None:
         if column not in config.sources.keep:
             problem = f"reads the column {column!r}, which sources.keep lacks; add it there"
             raise file.error((*place, parameter, column), problem)
+    if config.translator is not None:
+        _check_translator(file, config, judges)
     return config
+
+
+def _check_translator(file: YamlFile, config: AuthoringConfig, judges: Mapping[str, AnyJudge]) -> None:
+    place, name = ("authoring", "translator"), config.translator
+    assert name is not None
+    models = [
+        judge
+        for judge, found in judges.items()
+        if isinstance(found, JudgeConfig) and isinstance(found.parameters, LlmParameters)
+    ]
+    missing = "add one under judges:, with judge: llm, model:, base_url: and prompt:"
+    advice = nearest(name, models) if models else missing
+    if name not in judges:
+        raise file.error(place, f"there is no judge {name!r}; {advice}")
+    if name not in models:
+        raise file.error(place, f"{name} is not a language model and translates nothing; {advice}")
+    if not config.component.cls.translated:
+        raise file.error(place, f"the rounds of {config.design} have no form to translate in; drop it")
+    if len(config.languages) < 2:
+        raise file.error(place, "has nothing to translate: every question is in one language; add another, or drop it")
 
 
 def _sources(file: YamlFile, place: Place, data: Any, component: NamedComponent) -> SourcesConfig:

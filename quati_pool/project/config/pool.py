@@ -228,7 +228,7 @@ def load_config(path: Path, *, without_systems: bool = False, writing: bool = Fa
     steering = {name: not isinstance(judge, HybridConfig) for name, judge in parts["judges"].items()}
     parts["pool"] = read_pool(file, data.get("pool", {}), steering | dict.fromkeys(parts["labels"].files, True))
     parts["annotation"] = read_annotation(file, data.get("annotation", {}), parts["judges"])
-    parts["authoring"] = read_authoring(file, data.get("authoring"))
+    parts["authoring"] = read_authoring(file, data.get("authoring"), parts["judges"])
     if not data.get("systems") and (without_systems or (writing and parts["authoring"] is not None)):
         named = {}
     elif "systems" not in data and parts["authoring"] is not None:

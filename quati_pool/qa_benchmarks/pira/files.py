@@ -10,6 +10,7 @@ from pathlib import Path
 from quati_pool.errors import InputError
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import quoted
+from quati_pool.files.queries import DRAFTED_BY
 from quati_pool.files.tables import Field, read_table
 from quati_pool.qa_benchmarks.base import SPLITS, MissingDataError
 
@@ -42,6 +43,7 @@ _OPTIONAL = (
     TRANSLATED_QUESTION,
     MEANINGFUL,
     AT_LABEL,
+    DRAFTED_BY,
 )
 _FOLDERS = ("", "Data", "MCQA")
 
@@ -51,7 +53,8 @@ class PiraQuestion:
     """One row with its values stripped, by language where there are two. Missing values are empty.
 
     ``automatic`` are paraphrases by a program, which only a train file has; ``at_label`` and ``meaningful`` are as the
-    file writes them ("1.0", "0.0", ""; "1.0" to "5.0", "").
+    file writes them ("1.0", "0.0", ""; "1.0" to "5.0", ""); ``drafted_by`` is the program that drafted the question,
+    in releases of quati-pool.
     """
 
     path: Path
@@ -66,6 +69,7 @@ class PiraQuestion:
     translated_question: str
     meaningful: str
     at_label: str
+    drafted_by: str
 
 
 def find(data: Path, name: str) -> Path | None:
@@ -170,4 +174,5 @@ def _question(path: Path, line: int, row: Mapping[str, str]) -> PiraQuestion:
         translated_question=row[TRANSLATED_QUESTION],
         meaningful=row[MEANINGFUL],
         at_label=row[AT_LABEL],
+        drafted_by=row[DRAFTED_BY],
     )

@@ -97,7 +97,7 @@ class _Retrieval(RetrievalTask):
         language = route.text or ""
         whole = Collection(
             passages=list(searched.texts.items()),
-            queries=[Topic(row.query_id, route.question(row)) for row in searched.questions],
+            queries=[Topic(row.query_id, route.question(row), drafted_by=row.drafted_by) for row in searched.questions],
             qrels=[(row.query_id, text_id(row.text[language]), 1) for row in searched.questions],
             language=language,
             notes=searched.notes,

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from quati_pool.files.queries import DRAFTED_BY
 from quati_pool.qa_benchmarks.pira.files import (
     ANSWER,
     AT_LABEL,
@@ -114,7 +115,7 @@ def _cells(one: QuestionSet) -> dict[str, str]:
         AT_LABEL: _number(one.at_label),
         **_numbered(AUTOMATIC, one.automatic),
         **_numbered(AUTOMATIC_ANSWERS, one.automatic_answers),
-        "drafted_by": one.drafted_by,
+        DRAFTED_BY: one.drafted_by,
     }
 
 

@@ -11,7 +11,7 @@ from quati_pool.commands.annotate.assigning.import_labels import ImportedLabels
 from quati_pool.commands.annotate.assigning.training_file import TrainingReport
 from quati_pool.commands.annotate.assigning.withdraw import WithdrawReport
 from quati_pool.commands.annotate.questions.writing import state_of
-from quati_pool.reporting.answers import wording
+from quati_pool.reporting.answers import draft_decisions, wording
 from quati_pool.reporting.formats.answers import Answer
 from quati_pool.reporting.formats.tables import Column, Table
 from quati_pool.reporting.tables import assessors, assign, import_labels, questions
@@ -71,7 +71,8 @@ def written_questions(found: questions.QuestionsReport) -> Answer:
         return Answer(["There are no questions yet; people write them in the app: quati-pool annotate"])
     states = Counter(map(state_of, found.questions))
     said = f"{counted(len(found.questions), 'question', 'questions')}: {wording.counts(states.items())}."
-    listed, _ = questions.tables(found)
+    listed, *_ = questions.tables(found)
     columns = [Column(column.heading, prose=column.heading == "text") for column in listed.columns]
     newest = Table("Questions, the newest first", columns, list(reversed(listed.rows)))
-    return Answer([said], newest, "--full prints all questions, and how they cover themes, scopes and types.")
+    rest = "--full prints all questions, and how they cover themes, scopes and types."
+    return Answer([said, *map(draft_decisions.sentence, found.drafts)], newest, rest)

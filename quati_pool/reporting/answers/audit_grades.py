@@ -19,7 +19,7 @@ from quati_pool.commands.audit.grade_lines import (
     SIGNIFICANCE,
     WORDING,
 )
-from quati_pool.commands.audit.grades import BY_NAME, Kinship
+from quati_pool.commands.audit.grades import BY_NAME, DraftedQueries, Kinship
 from quati_pool.commands.audit.near_duplicates import DuplicateAudit
 from quati_pool.commands.audit.paraphrases import NOT_WANTED
 from quati_pool.commands.audit.wordings import Kappa, Wordings
@@ -94,6 +94,8 @@ def grade_sentences(report: AuditReport, detail: int) -> Iterator[str]:
         )
     if found is not None and found.kinship is not None and found.kinship.kin and detail >= 0:
         yield _kin(found.kinship, report.of_files, detail)
+    if found is not None and found.drafted is not None and detail >= 0:
+        yield _drafted(found.drafted)
     if report.wordings is not None and detail > 0:
         yield _band(report.wordings)
     if report.near_duplicates is not None and report.near_duplicates.found.apart and detail > 0:
@@ -158,6 +160,13 @@ def _kin(kinship: Kinship, of_files: bool, detail: int) -> str:
     if not guessed or detail <= 0:
         return f"Kin to it: {said}{', a guess' if guessed else ''}."
     return f"Kin to it, by a guess from names: {said}; {_confirm(of_files)}."
+
+
+def _drafted(found: DraftedQueries) -> str:
+    was = "was" if found.queries == 1 else "were"
+    of = counted(found.of, "judged query", "judged queries")
+    family = wording.name(found.family)
+    return f"{found.queries:,} of {of} {was} drafted by its own family ({family}): figures on them may favour it."
 
 
 def _confirm(of_files: bool) -> str:

@@ -12,7 +12,8 @@ from quati_pool.commands.annotate.authoring.release import ReleasedQuestions
 from quati_pool.commands.annotate.authoring.report import AuthoringReport, HumanAnswers, RoundsReport
 from quati_pool.commands.annotate.authoring.romqa_report import ClusterFates, Comparison, RomqaReport, Verification
 from quati_pool.commands.annotate.drafts.deriving import DerivedByModel
-from quati_pool.reporting.answers import wording
+from quati_pool.reporting.answers import draft_decisions, wording
+from quati_pool.reporting.answers.draft_decisions import percent
 from quati_pool.reporting.formats.answers import Answer
 from quati_pool.reporting.tables import authoring as tables
 from quati_pool.stats.bootstrap import Interval
@@ -46,7 +47,7 @@ def report(found: AuthoringReport) -> Answer:
     """How much is finished, how well people answer and agree, and a row for each aspect that they evaluate."""
     if not found.progress.states:
         return Answer([_BEGIN])
-    sentences = [_finished(found.progress), _waiting(found.progress)]
+    sentences = [_finished(found.progress), _waiting(found.progress), *map(draft_decisions.sentence, found.drafts)]
     if found.romqa is not None:
         return _romqa(sentences, found.romqa)
     if scores := [_human(one) for one in found.human if one.n]:
@@ -59,7 +60,7 @@ def report(found: AuthoringReport) -> Answer:
         sentences.append(f"Agreement of assessors (Krippendorff's α): {', '.join(agreed)}.")
     elif any(one.n for one in found.evaluations):
         sentences.append("One person assessed each question, so agreement is undefined.")
-    rest = "--full adds values, labels, people's work, derived texts and what rules point out."
+    rest = "--full adds values, labels, people's work, drafts by model and what rules point out."
     return Answer(
         sentences,
         tables.evaluations(found) if any(one.n for one in found.evaluations) else tables.rounds(found.progress),
@@ -71,9 +72,8 @@ def _romqa(sentences: Sequence[str], found: RomqaReport) -> Answer:
     """How questions on constraints were verified, which clusters stay, how natural they are; and their sizes."""
     sentences = [*sentences, *_verified(found.verification), _clusters(found.clusters)]
     sentences += [] if found.comparison is None else _compared(found.comparison)
-    return Answer(
-        sentences, tables.sizes(found), "--full adds refusals by reason, agreement, naturalness and people's work."
-    )
+    rest = "--full adds refusals by reason, agreement, naturalness, people's work and drafts."
+    return Answer(sentences, tables.sizes(found), rest)
 
 
 def _verified(found: Verification) -> list[str]:
@@ -83,7 +83,7 @@ def _verified(found: Verification) -> list[str]:
         found.verifiers, f"All {found.verifiers} verifiers agree"
     )
     questions = counted(found.judged, "question", "questions")
-    share = f"{who} that {found.exact:,} of {questions} ask exactly what they should: {_percent(found.share)}"
+    share = f"{who} that {found.exact:,} of {questions} ask exactly what they should: {percent(found.share)}"
     if found.verifiers < 2:
         return [f"{share}."]
     alpha, ac1 = found.agreement.alpha, found.agreement.ac1
@@ -120,13 +120,6 @@ def _compared(compared: Comparison) -> list[str]:
     clusters = counted(found.clusters, "cluster", "clusters")
     p = wording.p_value(found.randomisation.p)
     return [*sentences, f"Mean difference of {clusters}: {between}, {p} (randomisation)."]
-
-
-def _percent(found: Estimate) -> str:
-    """``93.3 % (84.1 to 97.4)`` of a share from 0 to 1."""
-    assert found.value is not None
-    ends = "" if found.low is None or found.high is None else f" ({100 * found.low:.1f} to {100 * found.high:.1f})"
-    return f"{wording.share(found.value)}{ends}"
 
 
 def _interval(found: Estimate) -> Interval | None:

@@ -12,7 +12,9 @@ from quati_pool.commands.annotate.assigning.assign import AssignReport
 from quati_pool.commands.annotate.assigning.import_labels import ImportedLabels
 from quati_pool.commands.annotate.assigning.training_file import TrainingReport
 from quati_pool.commands.annotate.assigning.withdraw import WithdrawReport
+from quati_pool.commands.annotate.draft_decisions import Drafts
 from quati_pool.commands.annotate.questions.writing import state_of
+from quati_pool.reporting.json_data.draft_decisions import drafts_data
 from quati_pool.reporting.json_data.serializer import Views, fields, pick, serialize
 from quati_pool.reporting.json_data.shared import UNUSED_ROWS
 from quati_pool.reporting.tables.questions import QuestionsReport
@@ -81,12 +83,18 @@ def _to_the_second(time: datetime | None) -> str | None:
     return None if time is None else time.isoformat(timespec="seconds")
 
 
-def _question(question: Question) -> dict[str, Any]:
+def _questions(found: QuestionsReport) -> dict[str, Any]:
+    questions = [_question(one, found.drafter(one)) for one in found.questions]
+    return {"questions": questions, **pick(found, "coverage=covered.cells outside=covered.outside drafts")}
+
+
+def _question(question: Question, drafted_by: str | None) -> dict[str, Any]:
     return {
         "question_id": question.question_id,
         "state": state_of(question),
         "query_id": question.last.query_id,
-        "author": question.author,
+        "author": question.author or None,
+        "drafted_by": drafted_by,
         **pick(question.last, "query narrative theme scope type doc_id"),
     }
 
@@ -99,7 +107,7 @@ VIEWS: Views = {
         "name file=path written there taken_back duplicates ungraded outside_pool=outside unmatched "
         "other_text=differing design=design_id new_person=new"
     ),
-    QuestionsReport: fields("questions coverage=covered.cells outside=covered.outside"),
-    Question: _question,
+    QuestionsReport: _questions,
+    Drafts: drafts_data,
     **UNUSED_ROWS,
 }

@@ -47,6 +47,7 @@ def grades_data(report: AuditReport) -> dict[str, Any]:
         "overlap": _of_texts(found.overrating.overlap),
         "kinship": Undefined(_NO_RUNS) if found.kinship is None else _families(found.kinship),
         "judge_family": Undefined(_NO_RUNS) if found.kinship is None else pick(found.kinship, "family guessed"),
+        **({} if found.drafted is None else {"drafted": pick(found.drafted, "family queries of")}),
         "oracle": Undefined(_NO_RUNS)
         if oracle is None
         else {

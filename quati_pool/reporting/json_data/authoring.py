@@ -7,18 +7,20 @@ from typing import Any
 
 from quati_pool.commands.annotate.authoring.blocks import AddedBlocks
 from quati_pool.commands.annotate.authoring.derive import Derived
-from quati_pool.commands.annotate.authoring.estimate import Agreement, Estimate
+from quati_pool.commands.annotate.authoring.estimate import Agreement
 from quati_pool.commands.annotate.authoring.release import ReleasedQuestions
 from quati_pool.commands.annotate.authoring.report import (
     AuthoringReport,
-    Drafts,
     Evaluated,
     HumanAnswers,
     PersonsWork,
     RoundsReport,
 )
 from quati_pool.commands.annotate.authoring.romqa_report import Comparison, Sizes, Spread, Verification
+from quati_pool.commands.annotate.draft_decisions import Drafts
 from quati_pool.commands.annotate.drafts.deriving import DerivedByModel
+from quati_pool.reporting.json_data.draft_decisions import drafts_data
+from quati_pool.reporting.json_data.draft_decisions import estimate as _estimate
 from quati_pool.reporting.json_data.serializer import Undefined, Views, known, pick, serialize
 
 
@@ -43,6 +45,7 @@ def _report(found: AuthoringReport) -> dict[str, Any]:
             **progress(found.progress),
             **pick(found.romqa, "verification clusters sizes naturalness=comparison"),
             "by_person": found.people,
+            "drafts": found.drafts,
         }
     return {
         **progress(found.progress),
@@ -119,10 +122,6 @@ def _person(one: PersonsWork) -> dict[str, Any]:
     return {**data, "median_seconds": known(one.median_seconds, "no entry has a time")}
 
 
-def _drafts(one: Drafts) -> dict[str, Any]:
-    return {**pick(one, "model accepted edited refused waiting"), **_estimate("share", one.share)}
-
-
 def _by_model(one: DerivedByModel) -> dict[str, Any]:
     return {
         **pick(one, "model drafter"),
@@ -134,20 +133,13 @@ def _by_model(one: DerivedByModel) -> dict[str, Any]:
     }
 
 
-def _estimate(name: str, found: Estimate, low: str = "low", high: str = "high") -> dict[str, Any]:
-    ends = {low: found.low, high: found.high}
-    return {
-        key: value if value is not None else Undefined(found.why) for key, value in {name: found.value, **ends}.items()
-    }
-
-
 VIEWS: Views = {
     RoundsReport: lambda one: {**progress(one), "units": one.units},
     AuthoringReport: _report,
     Evaluated: _evaluated,
     HumanAnswers: _human,
     PersonsWork: _person,
-    Drafts: _drafts,
+    Drafts: drafts_data,
     Derived: lambda one: pick(one, "questions added there too_small replaced by_model?"),
     DerivedByModel: _by_model,
     AddedBlocks: lambda one: pick(one, "name raters questions added there waiting unpaired unused"),

@@ -12,6 +12,7 @@ from quati_pool.commands.annotate.authoring.release import ReleasedQuestions
 from quati_pool.commands.annotate.authoring.report import AuthoringReport, Evaluated, RoundsReport
 from quati_pool.commands.annotate.authoring.romqa_report import Comparison, RomqaReport, Spread
 from quati_pool.reporting.formats.tables import Cell, Column, Table
+from quati_pool.reporting.tables import draft_decisions
 from quati_pool.text.durations import duration
 
 HEADINGS = {
@@ -84,18 +85,7 @@ def tables(found: AuthoringReport) -> list[Table]:
         human(found),
         *(_romqa(found.romqa) if found.romqa is not None else ()),
         _people(found),
-        Table(
-            "Derived texts by program",
-            [*map(Column, ("program", "accepted", "edited", "refused", "waiting")), Column("accepted or edited", 1)],
-            [
-                (
-                    *(one.model, one.accepted, one.edited, sum(one.refused.values()), one.waiting),
-                    None if one.share.value is None else 100 * one.share.value,
-                )
-                for one in found.drafts
-            ],
-            "accepted or edited: percent of those decided",
-        ),
+        draft_decisions.table(found.drafts),
         Table(
             "What rules point out in kept questions",
             [Column("oddity"), Column("times")],

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from quati_pool.annotation.authoring.base import Source, with_origin
-from quati_pool.annotation.authoring.forms import Field, Step, WritingError
+from quati_pool.annotation.authoring.forms import MACHINE, Field, Step, WritingError
 from quati_pool.annotation.authoring.pira import (
     CHOICES,
     DERIVED,
@@ -75,7 +78,7 @@ class History:
         self, round_name: str, content: Mapping[str, Any] | None = None, *, by: str = "lea", task: int | None = None,
         step: int = 0, action: EntryAction = "given", reason: str | None = None,
     ) -> History:  # fmt: skip
-        tasks = {"subject": 80, "create": 81, "edit": 82, "curate": 84, "accept": 85, "choices": 86}
+        tasks = {"subject": 80, "create": 81, "edit": 82, "curate": 84, "accept": 85, "choices": 86, "draft": 88}
         entry = Entry(
             seq=10 + len(self.entries), item_id=self._item_id, task_id=task or tasks[round_name], round=round_name,
             step=step, by=by, action=action, content=content or {}, reason=reason, undoes=None, active_seconds=1.0,
@@ -200,6 +203,100 @@ def test_what_is_derived_is_accepted_or_refused(kind: str, name: str) -> None:
     assert wanted(design(), one, History().refuse(name, "unnatural").entries) == (f"{name}1", "out unnatural")
 
 
+# What a model drafted
+
+FORM = {"question.pt": "Q-pt?", "answer.pt": "A-pt", "question.en": "Q-en?", "answer.en": "A-en"}
+MOVES = st.lists(
+    st.sampled_from(["edit", "not edit", "rui 1", "rui 2", "rui 3", "eva 3", "curate", "not curate"]), max_size=6
+)
+
+
+def draft(**changes: Any) -> Item:
+    """A question that a model wrote."""
+    return item(content=FORM, made_by=None, drafted_by="v1", **changes)
+
+
+def moved(moves: Sequence[str], history: History | None = None) -> list[Entry]:
+    """Any history of a question in the rounds from editing on."""
+    found = history or History()
+    for move in moves:
+        name, _, steps = move.partition(" ")
+        if name == "not":
+            found.refuse(steps, "repeated")
+        elif name in ("rui", "eva"):
+            found.assess(name, 83 if name == "rui" else 95, range(int(steps)))
+        elif name == "edit":
+            found.edit()
+        else:
+            found.curate("lea's")
+    return found.entries
+
+
+def test_a_draft_is_decided_on_before_anything_else() -> None:
+    assert wanted(design(), draft(), []) == ("draft1", "open")
+    assert wanted(design(), draft(), History().add("draft", FORM, by="ana").entries) == ("draft1 edit1", "open")
+    assert wanted(design(edited=0), draft(), History().add("draft", FORM, by="ana").entries) == (
+        "draft1 assess1", "open"
+    )  # fmt: skip
+    assert wanted(design(), draft(), History().refuse("draft", "copied").entries) == ("draft1", "out copied")
+    rules = design().rules["draft"]
+    assert (rules.for_leads, rules.apart, rules.several) == (False, "", False)
+    # Nobody assesses what they decided on: the store keeps all who have an entry on an item out of such a round.
+    assert design().rules["assess"].apart == "item"
+
+
+@given(MOVES, st.sampled_from([0.0, 1.0]), st.sampled_from([1, 2]))
+def test_an_accepted_draft_goes_the_way_of_a_question_that_a_person_wrote(
+    moves: Sequence[str], edited: float, assessors: int
+) -> None:
+    one = design(edited=edited, assessors=assessors)
+    written = one.wanted(item(), moved(moves))
+    assert not any(name == "draft" for name, _ in written.tasks)
+    accepted = one.wanted(draft(), moved(moves, History().add("draft", FORM, by="ana")))
+    assert accepted == written._replace(tasks=written.tasks | {("draft", 1)})
+
+
+def test_the_first_version_of_a_draft_is_nobodys() -> None:
+    history = History().add("draft", {**FORM, "question.en": "Q2-en?"}, by="ana").edit(**{"question.en": "Q2-en?"})
+    record = design().record(draft(), item(TEXT, 1), history.entries)
+    assert record is not None
+    assert (record["by"], record["drafted_by"], record["edited"]) == (None, "v1", True)
+    assert record["question"] == {"pt": "Q-pt?", "en": "Q2-en?"}
+    assert record["versions"]["question.en"] == [
+        {"text": "Q-en?", "by": "", "round": "draft", "seq": 0},
+        {"text": "Q2-en?", "by": "ana", "round": "draft", "seq": 10},
+    ]
+    assert record["versions"]["question.pt"] == [{"text": "Q-pt?", "by": "", "round": "draft", "seq": 0}]
+    shown = design().shown(step_of(design(), "draft"), draft(), item(TEXT, 1), [])
+    assert shown == {
+        "text": {"pt": "A maré.", "en": "The tide."}, "question": {"pt": "Q-pt?", "en": "Q-en?"},
+        "answer": {"pt": "A-pt", "en": "A-en"}, "evidence": [],
+    }  # fmt: skip
+
+
+def test_versions_say_what_a_model_translated_and_nothing_else_reads_it() -> None:
+    machine = {"question.en": {"by": "v9", "edited": False, "request": "0" * 64}}
+    by_hand = {"question.pt": {"by": "v9", "edited": True, "request": "1" * 64}}
+    origin = replace(ORIGIN, content={**item().content, MACHINE: machine})
+    plain = History().edit("Q2-pt?").assess("rui", 83).curate("lea's")
+    marked = History().edit("Q2-pt?", **{MACHINE: by_hand}).assess("rui", 83).curate("lea's")
+    records = [
+        design().record(item(state="kept"), item(TEXT, 1), [*first, *history.entries])
+        for first, history in (([ORIGIN], plain), ([origin], marked))
+    ]
+    usual, translated = (one for one in records if one is not None)
+    now = translated.pop("versions")
+    before = usual.pop("versions")
+    assert translated == usual
+    assert now["question.en"][0] == before["question.en"][0] | {"machine": {"translator": "v9", "edited": False}}
+    assert [one.get("machine") for one in now["question.pt"]] == [None, {"translator": "v9", "edited": True}]
+    assert now.keys() == before.keys()
+    for step in (step for each in design().rounds.values() for step in each.steps):
+        if KINDS[next(name for name, each in design().rounds.items() if step in each.steps)] == QUESTION:
+            one, other = (design().shown(step, item(), item(TEXT, 1), of.entries) for of in (plain, marked))
+            assert one == other
+
+
 # What is shown
 
 
@@ -211,7 +308,7 @@ def _states() -> list[tuple[Item, Sequence[Entry]]]:
     return [(item(TEXT, 1), []), *questions, *derived, (item(DERIVED), []), (item(CHOICES), [])]
 
 
-KINDS = {"subject": TEXT, "create": TEXT, "edit": QUESTION, "assess": QUESTION, "curate": QUESTION,
+KINDS = {"subject": TEXT, "create": TEXT, "draft": QUESTION, "edit": QUESTION, "assess": QUESTION, "curate": QUESTION,
          "accept": DERIVED, "choices": CHOICES}  # fmt: skip
 
 
@@ -225,7 +322,7 @@ def test_every_step_shows_exactly_what_it_says(assessors: int) -> None:
                     shown = one.shown(step, of, None if of.kind == TEXT else item(TEXT, 1), entries)
                     assert list(shown) == [name for name in step.shows if name != "similar"]
                     tried += 1
-    assert tried == 2 * 1 + 5 * 6 + 2 * 2
+    assert tried == 2 * 1 + 6 * 6 + 2 * 2
 
 
 def step_of(one: Pira, name: str) -> Step:
@@ -459,7 +556,7 @@ def test_parameters_that_make_no_sense_are_refused() -> None:
 
 def test_the_rounds_and_their_fields() -> None:
     one = design(per_text=3)
-    assert list(one.rounds) == ["subject", "create", "edit", "assess", "curate", "accept", "choices"]
+    assert list(one.rounds) == ["subject", "create", "draft", "edit", "assess", "curate", "accept", "choices"]
     fields: list[Field] = [field for each in one.rounds.values() for step in each.steps for field in step.fields]
     assert [field.name for field in step_of(one, "set").fields] == [
         "question.pt", "answer.pt", "question.en", "answer.en", "evidence",

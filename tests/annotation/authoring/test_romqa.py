@@ -18,6 +18,7 @@ from quati_pool.annotation.authoring.romqa import (
     CLUSTER,
     NOT_VERIFIED,
     QUERY,
+    REFUSED_DRAFT,
     REFUSED_QUERY,
     REFUSED_QUESTION,
     SMALL_CLUSTER,
@@ -226,6 +227,104 @@ def test_what_is_wanted_after_any_entries(steps: list[tuple[tuple[str, int], Ent
         assert entries[-1].round == "write" or before.tasks <= found.tasks
 
 
+# Drafts
+
+
+def drafted(place: int = 0) -> Item:
+    one = query(place)
+    return replace(one, content={**one.content, "draft": {"question.en": "Who drafts?"}}, drafted_by="m1")
+
+
+DRAFT = ("draft", 1)
+
+
+def test_a_draft_is_decided_on_and_written_only_if_it_is_refused() -> None:
+    one, item = design(), drafted()
+    assert one.wanted(item, []) == Wanted(frozenset({DRAFT}))
+    accepted = Written().add("draft", 9, "ana", content={"question.en": "Who drafts it?"}).entries
+    assert one.wanted(item, accepted) == Wanted(frozenset({DRAFT, *BOTH}))
+    refused = Written().add("draft", 9, "ana", "refused", "says_less")
+    assert one.wanted(item, refused.entries) == Wanted(frozenset({DRAFT, WRITE}))
+    assert one.wanted(item, refused.asked().entries) == Wanted(frozenset({DRAFT, WRITE, *BOTH}))
+    # A lead who restores it frees all refusals: what was written is verified again, and the draft is past.
+    assert one.wanted(item, Written().asked().entries) == Wanted(frozenset({WRITE, *BOTH}))
+    # A draft in another language than pool.yaml names by now is none.
+    assert Romqa(RomqaParameters(), ["pt"], 0).wanted(item, []) == Wanted(frozenset({WRITE}))
+
+
+DRAFT_STEPS = st.lists(
+    st.tuples(
+        st.sampled_from([("draft", 9), ("write", 1), ("verify", 2), ("verify", 3)]),
+        st.sampled_from(["given", "refused"]),
+    ),
+    max_size=12,
+)
+
+
+@given(steps=DRAFT_STEPS)
+def test_what_a_query_with_a_draft_wants_after_any_entries(steps: list[tuple[tuple[str, int], EntryAction]]) -> None:
+    written, one, item = Written(), design(), drafted()
+    reasons = {"draft": "says_less", "write": "unclear", "verify": "says_more"}
+    for (round_name, task_id), action in steps:
+        reason = None if action == "given" else reasons[round_name]
+        written.add(round_name, task_id, f"p{task_id}", action, reason, {"question.en": f"{len(written.entries)}?"})
+    found = one.wanted(item, written.entries)
+    last = {entry.round: entry.action for entry in written.entries if entry.round != "verify"}
+    # In words: without anything on the draft or a question of a person's own, the draft is to be decided on.
+    if not last:
+        assert found == Wanted(frozenset({DRAFT}))
+        return
+    assert (DRAFT in found.tasks) is ("draft" in last)
+    assert (WRITE in found.tasks) is ("write" in last or last["draft"] == "refused")
+    # From then on it goes its way as the same question that somebody wrote, wherever that came from.
+    source = last.get("write", "given" if last.get("draft") == "given" else None)
+    entries = [entry for entry in written.entries if entry.round == "verify"]
+    if source is not None:
+        own = replace(written.entries[0], round="write", action=source, reason="unclear", task_id=1)
+        usual = one.wanted(query(), [own, *entries])
+        assert (found.state, found.reason) == (usual.state, usual.reason)
+        assert found.tasks - {DRAFT, WRITE} == usual.tasks - {WRITE}
+    else:
+        assert (found.state, found.tasks - {DRAFT}) == ("open", {WRITE})
+
+
+def test_the_draft_is_shown_where_it_is_decided_on_and_nowhere_else() -> None:
+    one, item = design(), drafted()
+    steps = {step.name: step for each in one.rounds.values() for step in each.steps}
+    shown = one.shown(steps["draft_query"], item, None, [])
+    assert shown == {name: item.content[name] for name in ("constraints", "answers", "count")} | {
+        "question": {"en": "Who drafts?"}
+    }
+    refused = Written().add("draft", 9, "ana", "refused", "unnatural")
+    assert "drafts" not in repr(one.shown(steps["write"], item, None, refused.entries))
+    asked = refused.asked().entries
+    # Who verifies sees what they would see of a question that was never drafted.
+    assert one.shown(steps["verify"], item, None, asked) == one.shown(steps["verify"], query(), None, asked[1:])
+    accepted = Written().add("draft", 9, "ana", content={"question.en": "Who drafts?"}).entries
+    as_written = Written().asked("Who drafts?").entries
+    assert one.shown(steps["verify"], item, None, accepted) == one.shown(steps["verify"], query(), None, as_written)
+    (field,) = steps["draft_query"].fields
+    (usual,) = steps["write"].fields
+    assert (field.prefilled, field._replace(prefilled=None)) == ("question.en", usual)
+
+
+def test_the_record_names_the_drafter_of_what_comes_from_the_draft_alone() -> None:
+    one, item = design(), drafted()
+
+    def of(written: Written) -> tuple[Any, ...]:
+        record = one.record(item, None, written.entries)
+        assert record is not None
+        assert record.keys() == (one.record(query(), None, []) or {}).keys()
+        return record["question"], record["by"], record["drafted_by"]
+
+    assert of(Written()) == (None, None, None)
+    accepted = Written().add("draft", 9, "ana", content={"question.en": "Who drafts it?"})
+    assert of(accepted) == ("Who drafts it?", "ana", "m1")
+    refused = Written().add("draft", 9, "ana", "refused", "unnatural")
+    assert of(refused) == (None, None, None)
+    assert of(refused.add("write", 1, "bia", content={"question.en": "Who?"})) == ("Who?", "bia", None)
+
+
 # What people see
 
 
@@ -242,10 +341,13 @@ def test_a_step_shows_its_names_alone() -> None:
 
 def test_rounds_keep_people_apart_and_name_their_reasons() -> None:
     rules, rounds = design().rules, design().rounds
-    assert list(rounds) == ["write", "verify", "rate"]
-    assert {name: rules[name].apart for name in rounds} == {"write": "", "verify": "item", "rate": "parent"}
+    # Drafts are decided on before others are written, since later rounds are served first.
+    assert list(rounds) == ["write", "draft", "verify", "rate"]
+    apart = {"write": "", "draft": "", "verify": "item", "rate": "parent"}
+    assert {name: rules[name].apart for name in rounds} == apart
     assert not any(one.for_leads for one in rules.values())
-    assert [rounds[name].refusals for name in rounds] == [REFUSED_QUERY, REFUSED_QUESTION, ()]
+    assert [rounds[name].refusals for name in rounds] == [REFUSED_QUERY, REFUSED_DRAFT, REFUSED_QUESTION, ()]
+    assert set(REFUSED_DRAFT) == {*REFUSED_QUERY, *REFUSED_QUESTION} - {"language"}
     (field,) = rounds["write"].steps[0].fields
     assert (field.name, field.kind, field.most, field.unlike_others) == ("question.en", "line", 500, True)
 
@@ -254,7 +356,7 @@ def test_rounds_keep_people_apart_and_name_their_reasons() -> None:
 
 
 def test_the_record_of_a_query() -> None:
-    one, made = design(), replace(query(1), drafted_by="m1")
+    one, made = design(), query(1)
     bare = one.record(made, None, [])
     assert bare is not None
     assert (bare["question"], bare["by"], bare["verifications"]) == (None, None, [])
@@ -275,7 +377,7 @@ def test_the_record_of_a_query() -> None:
             {"by": "bia", "task_id": 2, "exact": True, "reason": None},
             {"by": "caio", "task_id": 3, "exact": False, "reason": "says_more"},
         ],
-        "drafted_by": "m1",
+        "drafted_by": None,
     }
     assert one.released_id(made, made) == "c0-2"
 

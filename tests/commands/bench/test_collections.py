@@ -23,6 +23,7 @@ from quati_pool.files.qrels import read_qrels
 from quati_pool.files.queries import read_queries
 from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
+from quati_pool.project.inputs import query_drafters
 from quati_pool.qa_benchmarks.base import Collection, Topic
 from quati_pool.registry import RETRIEVERS
 from tests.commands.bench.small_benchmark import Small
@@ -81,6 +82,11 @@ def test_what_is_written_reads_back_as_the_collection(tmp_path: Path) -> None:
     columns = qrels.queries.decode(qrels.query).to_pylist(), qrels.docs.decode(qrels.doc).to_pylist(), qrels.relevance
     assert list(zip(*columns, strict=True)) == SMALL.qrels
     assert "evaluate --robust" in (tmp_path / "ws" / "pool.yaml").read_text()
+
+
+def test_the_program_that_drafted_a_query_is_in_its_column_alone(tmp_path: Path) -> None:
+    write(tmp_path / "ws", replace(SMALL, queries=[Topic("q1", "barco", drafted_by="gpt-4o"), Topic("q2", "forno")]))
+    assert query_drafters(load_config(tmp_path / "ws" / "pool.yaml")) == {"q1": "gpt-4o"}
 
 
 def test_without_clusters_no_query_has_the_key(tmp_path: Path) -> None:

@@ -62,6 +62,18 @@ def passages(folder: Path) -> dict[str, str]:
     return dict(listed)
 
 
+def test_the_card_counts_the_queries_that_programs_drafted(tmp_path: Path) -> None:
+    config = collection(tmp_path, one=ONE)
+    made = exported(config, "bundle")
+    assert "drafted" not in (made.path / "README.md").read_text(encoding="utf-8")
+    # Drafters are in no key of what is built: only exports are written again.
+    (tmp_path / "queries.tsv").write_text("query_id\tquery\tdrafted_by\nq1\tharbour\tgpt-4o\n", encoding="utf-8")
+    again = exported(config, "bundle")
+    assert again.made
+    said = "1 of 1 queries (100.0 %) was drafted by gpt-4o and accepted by people."
+    assert said in (again.path / "README.md").read_text(encoding="utf-8")
+
+
 def test_a_passage_of_two_corpora_is_released_once_and_an_unused_corpus_not(tmp_path: Path) -> None:
     made = exported(collection(tmp_path, one=ONE, other=OTHER))
     assert made.made

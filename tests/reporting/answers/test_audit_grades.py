@@ -10,12 +10,13 @@ import pytest
 from quati_pool.audit.grade_bounds import GradeBounds
 from quati_pool.audit.overrating import Overrating
 from quati_pool.commands.audit.audit import AuditReport
-from quati_pool.commands.audit.grades import GradeAudit
+from quati_pool.commands.audit.grades import DraftedQueries, GradeAudit
 from quati_pool.commands.audit.paraphrases import NOT_WANTED
 from quati_pool.registry import PROBES
 from quati_pool.reporting.answers.audit import answer
 from quati_pool.reporting.answers.audit_grades import grade_sentences, headline
 from quati_pool.reporting.formats.answers import LINES, PIPE, answer_text
+from quati_pool.reporting.json_data.audit_grades import grades_data
 from quati_pool.text.display_width import columns
 from tests.reporting.answers.test_drift import drift
 from tests.reporting.answers.test_near_duplicates import duplicates
@@ -43,6 +44,15 @@ def test_a_judge_within_all_bounds_is_usable() -> None:
         "No probe was run: a file cannot be asked about changed passages.",
         "--full prints all figures.",
     ]
+
+
+def test_queries_that_its_family_drafted_are_pointed_out_without_a_verdict() -> None:
+    made = of_files(grades(drafted=DraftedQueries("openai", 40, 50)))
+    said = "40 of 50 judged queries were drafted by its own family (openai): figures on them may favour it."
+    assert sentences(made) == [*sentences(of_files()), said]
+    assert answer([made]).table == answer([of_files()]).table
+    assert grades_data(made)["drafted"] == {"family": "openai", "queries": 40, "of": 50}
+    assert "drafted" not in grades_data(of_files())
 
 
 def test_a_judge_beyond_all_bounds_is_not_and_each_danger_has_its_advice() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+from quati_pool.annotation.authoring.forms import MACHINE
 from quati_pool.annotation.authoring.pira import CHOICES, DERIVED, Pira
 from quati_pool.annotation.authoring.romqa import BLOCK, CLUSTER, Romqa
 from quati_pool.commands.annotate.authoring.choices import ChoiceSet, choice_sets
@@ -157,25 +158,32 @@ def _public(record: Record, records: Records) -> Record:
         ids = {"question_id": records.released_id(item.parent_id)}
     name = "cluster_id" if records.design.sources == "clusters" else "source_id"
     source = {} if name in record else {name: records.root(item_id).source_id}
-    found: Record = _numbered({**ids, **source, **record}, records.people)
+    found: Record = _numbered({**ids, **source, **record}, records)
     if "kept" in record:
         # Columns of the sources, whatever their names are.
         found["kept"] = record["kept"]
-    if item.drafted_by is not None:
-        found["drafted_by"] = records.drafters[item.drafted_by]
+    # By the record where it says so: a draft that was refused is not the question that a person wrote after it.
+    drafted_by = record.get("drafted_by", item.drafted_by)
+    if drafted_by is not None:
+        found["drafted_by"] = records.drafters[drafted_by]
     return found
 
 
-def _numbered(value: Any, people: Mapping[str, int]) -> Any:
-    """A value with the numbers of people, under ``person``, in place of their names, under ``by``."""
+def _numbered(value: Any, records: Records) -> Any:
+    """A value with the numbers of people, under ``person``, in place of their names, under ``by``, and with the names
+    of translators in place of their versions."""
     if isinstance(value, Mapping):
-        return {
-            "person" if name == "by" else name: people.get(inner) if name == "by" else _numbered(inner, people)
-            for name, inner in value.items()
-            if name not in _INTERNAL
-        }
+        found: dict[str, Any] = {}
+        for name, inner in value.items():
+            if name == "by":
+                found["person"] = records.people.get(inner)
+            elif name == "translator":
+                found[name] = records.drafters[inner]
+            elif name not in _INTERNAL:
+                found[name] = _numbered(inner, records)
+        return found
     if isinstance(value, (list, tuple)):
-        return [_numbered(inner, people) for inner in value]
+        return [_numbered(inner, records) for inner in value]
     return value
 
 
@@ -191,9 +199,20 @@ def entries_of(records: Records) -> Iterator[dict[str, Any]]:
             "action": entry.action,
             "person": records.people[entry.by],
             "reason": entry.reason,
-            "content": {name: value for name, value in entry.content.items() if name != "comment"},
+            "content": {
+                name: _translated(value, records) if name == MACHINE else value
+                for name, value in entry.content.items()
+                if name != "comment"
+            },
             "active_seconds": entry.active_seconds,
         }
+
+
+def _translated(machine: Mapping[str, Mapping[str, Any]], records: Records) -> dict[str, Any]:
+    """Which fields a program translated, by the name of the program."""
+    return {
+        field: {"translator": records.drafters[one["by"]], "edited": one["edited"]} for field, one in machine.items()
+    }
 
 
 def facts(data: DataSet) -> QuestionFacts:
@@ -216,6 +235,7 @@ def facts(data: DataSet) -> QuestionFacts:
         open=data.open,
         human=[HumanScore(one.language, one.f1.value, one.em.value, one.n) for one in found.human if one.n],
         agreement=agreement,
+        drafted_by=Counter(records.drafters[one["drafted_by"]] for one in records.units if one.get("drafted_by")),
         derived_by=derived,
         shared_constraints=data.shared_constraints,
         **({} if found.romqa is None else _romqa_facts(found.romqa)),

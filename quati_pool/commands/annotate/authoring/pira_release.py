@@ -26,7 +26,7 @@ def write_pira(data: DataSet, output: Output) -> None:
         # Of several texts that were accepted under one name, the first that was added is released.
         derived.setdefault(one["parent_id"], {}).setdefault(one["field"], one["text"])
     sets: dict[str, list[QuestionSet]] = {split: [] for split in SPLITS}
-    for record in records.of(QUESTION):
+    for record in records.units:
         split = data.splits.of(records, record["item_id"])
         sets[str(split)].append(_question_set(records, record, derived.get(record["item_id"], {})))
     columns = writing.filled_columns(one for of_split in sets.values() for one in of_split)

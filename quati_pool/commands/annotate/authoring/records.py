@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.annotation.authoring.base import Design, with_origin
+from quati_pool.annotation.authoring.forms import MACHINE
 from quati_pool.commands.annotate.authoring.sources import design_of
+from quati_pool.commands.annotate.drafter_names import drafter_names
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.store.authoring import Authoring
 from quati_pool.store.authoring_records import SAYING, Entry, Item, ItemState, RoundProgress, counting
@@ -18,11 +20,14 @@ from quati_pool.store.database import Store
 
 Record = dict[str, Any]
 
+DRAFT_ROUND = "draft"
+"""The round in which people decide on a question that a program drafted."""
+
 
 @dataclass(frozen=True, eq=False)
 class Records:
     """The items of a collection with their entries, all of them, oldest first. ``drafters`` are the names of the
-    programs that wrote items, by ``Item.drafted_by``."""
+    programs that wrote items, by ``Item.drafted_by``, and of those that translated fields of forms."""
 
     config: PoolConfig
     design: Design[Any]
@@ -123,8 +128,16 @@ class Records:
 
     @property
     def units(self) -> list[Record]:
-        """The records that the data set consists of."""
-        return self.of(self.design.unit, kept=self.design.finished_only)
+        """The records that the data set consists of; of drafts only those that people accepted."""
+        found = self.of(self.design.unit, kept=self.design.finished_only)
+        return [one for one in found if not self._undecided(self.items[one["item_id"]])]
+
+    def _undecided(self, item: Item) -> bool:
+        """Whether an item is a program's draft that nobody has accepted yet."""
+        if item.drafted_by is None or item.state != "open":
+            return False
+        decisions = (one for one in counting(self.entries.get(item.item_id, ())) if one.round == DRAFT_ROUND)
+        return not any(one.action == "given" for one in decisions)
 
     def of_unit(self, item_id: int) -> Item | None:
         """The item of the data set that an item is or derives from; None for one above them."""
@@ -150,7 +163,10 @@ def read_records(config: PoolConfig, store: Store) -> Records:
     items = {item.item_id: item for item in authoring.items()}
     entries = authoring.entries()
     versions = {item.drafted_by for item in items.values() if item.drafted_by is not None}
-    drafters = {version: str((store.definition(version) or {}).get("name", version)) for version in versions}
+    translations = (
+        one for of_item in entries.values() for entry in of_item for one in entry.content.get(MACHINE, {}).values()
+    )
+    drafters = drafter_names(store, versions.union(one["by"] for one in translations))
     return Records(config, design, items, entries, authoring.progress(), drafters)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quati_pool.annotation.authoring.pira import DERIVED, EVALUATION, QUESTION, TYPES, Pira
+from quati_pool.annotation.authoring.pira import EVALUATION, QUESTION, TYPES, Pira
 from quati_pool.annotation.authoring.romqa import QUERY, Romqa
 from quati_pool.annotation.authoring.text_checks import flags, repeated
 from quati_pool.commands.annotate.authoring.blocks import new_blocks, other_questions
@@ -32,6 +32,7 @@ from quati_pool.commands.annotate.authoring.records import Record, Records, open
 from quati_pool.commands.annotate.authoring.romqa_report import RomqaReport, romqa_report
 from quati_pool.commands.annotate.authoring.sources import design_of
 from quati_pool.commands.annotate.authoring.splits import Splits, make_splits
+from quati_pool.commands.annotate.draft_decisions import Drafts, drafts_of_rounds
 from quati_pool.errors import QuatiPoolError
 from quati_pool.project.config import PoolConfig
 from quati_pool.store.authoring_records import Item, ItemState, RoundProgress, counting
@@ -78,18 +79,6 @@ class PersonsWork(NamedTuple):
     undone: int
     seconds: float
     median_seconds: float | None
-
-
-class Drafts(NamedTuple):
-    """What became of the derived texts of one program: accepted as they were, edited, refused by reason, waiting; and
-    the share accepted, edited or not, of those decided."""
-
-    model: str
-    accepted: int
-    edited: int
-    refused: Mapping[str, int]
-    waiting: int
-    share: Estimate
 
 
 class ListedUnit(NamedTuple):
@@ -165,9 +154,9 @@ def report_on(records: Records, splits: Splits | None = None) -> AuthoringReport
     progress, people = _progress(records), list(_people(records))
     if isinstance(records.design, Romqa):
         found = romqa_report(records, make_splits(records) if splits is None else splits)
-        return AuthoringReport(progress, people=people, romqa=found)
+        return AuthoringReport(progress, people=people, drafts=drafts_of_rounds(records), romqa=found)
     if not isinstance(records.design, Pira):
-        return AuthoringReport(progress, people=people)
+        return AuthoringReport(progress, people=people, drafts=drafts_of_rounds(records))
     kept = records.of(QUESTION, kept=True)
     answerable = {1: "yes", 0: "no"}
     labels = Counter(
@@ -179,7 +168,7 @@ def report_on(records: Records, splits: Splits | None = None) -> AuthoringReport
         labels={name: labels[name] for name in ("yes", "no", "dropped", "none")},
         human=[_human(records, language, kept) for language in sorted(records.design.languages)],
         people=people,
-        drafts=list(_drafts(records)),
+        drafts=drafts_of_rounds(records),
         oddities=_oddities(records, kept),
     )
 
@@ -319,32 +308,6 @@ def _people(records: Records) -> Iterator[PersonsWork]:
         key = (person, round_name)
         spent = seconds.get(key, [])
         yield PersonsWork(*key, given[key], refused[key], undone[key], fsum(spent), median(spent) if spent else None)
-
-
-# What programs derived
-
-
-def _drafts(records: Records) -> Iterator[Drafts]:
-    accepted = {one["item_id"]: bool(one["changed"]) for one in records.of(DERIVED)}
-    by_model: dict[str, list[int]] = {}
-    for item in records.items.values():
-        if item.kind == DERIVED and item.drafted_by is not None:
-            by_model.setdefault(records.drafters[item.drafted_by], []).append(item.item_id)
-    for model, ids in sorted(by_model.items()):
-        items = [records.items[item_id] for item_id in ids]
-        decided = [item for item in items if item.state != "open"]
-        hits = [item.item_id in accepted for item in decided]
-        texts = np.array([records.root(item.item_id).item_id for item in decided], dtype=np.int64)
-        refused = Counter(item.reason or "other" for item in decided if item.state == "out")
-        edited = sum(accepted.get(item_id, False) for item_id in ids)
-        yield Drafts(
-            model,
-            sum(hits) - edited,
-            edited,
-            dict(refused),
-            len(items) - len(decided),
-            share_of(hits, texts, _ONE_TEXT),
-        )
 
 
 def _oddities(records: Records, kept: Sequence[Record]) -> dict[str, int]:

@@ -19,6 +19,7 @@ from quati_pool.qa_benchmarks.base import SPLITS
 from quati_pool.qa_benchmarks.romqa_writing import write_split
 from quati_pool.release.output import Output
 from quati_pool.release.question_sets import card
+from quati_pool.store.authoring_records import as_added
 from quati_pool.text.pluralize import counted
 
 Cluster = Mapping[str, Any]
@@ -71,7 +72,7 @@ def _questions(
                     record = left.get(query["query_id"])
                     if record is None:
                         continue
-                    if made[query["query_id"]] != records.items[record["item_id"]].content:
+                    if made[query["query_id"]] != as_added(records.items[record["item_id"]].content):
                         changed[query["query_id"]] = folder
                         continue
                     del left[query["query_id"]]

@@ -21,7 +21,8 @@ class WritingStep(NamedTuple):
     ``item`` is a reference to the task that only this person's requests can use; no id of a text or of a question is on
     a page. ``sha`` is the digest of ``shown``: a form sent for other content than is shown by then is refused.
     ``own`` are the items made so far, in a round with ``several``; ``undoable`` is the seq of the person's last entry,
-    None if it cannot be undone.
+    None if it cannot be undone. ``translatable`` are the names of the fields that a model can fill from those in
+    another language.
     """
 
     item: str
@@ -35,11 +36,13 @@ class WritingStep(NamedTuple):
     refusals: tuple[str, ...]
     own: tuple[OwnItem, ...]
     undoable: int | None
+    translatable: frozenset[str] = frozenset()
 
 
 class SentStep(NamedTuple):
     """A form as a page sends it, unchecked: every value may be of any type that JSON has. ``confirmed`` are the reasons
-    of doubts that the person confirmed; times are in seconds."""
+    of doubts that the person confirmed; times are in seconds. ``machine`` says of each field that a model filled under
+    which ``request``, and whether the person has ``checked`` the translation."""
 
     item: str
     number: int
@@ -49,6 +52,7 @@ class SentStep(NamedTuple):
     confirmed: frozenset[str] = frozenset()
     active_seconds: float | None = None
     elapsed_seconds: float | None = None
+    machine: Any = None
 
 
 class Outcome(NamedTuple):
@@ -62,8 +66,10 @@ class Outcome(NamedTuple):
 
 class Undone(NamedTuple):
     """What was taken back: the task and the step that the person is at again, as in WritingStep, and the content of the
-    form, empty for an end or a refusal."""
+    form, empty for an end or a refusal. ``machine`` has the ``request`` of each field that a model filled, and whether
+    it was ``edited``."""
 
     item: str
     number: int
     content: Mapping[str, Any]
+    machine: Mapping[str, Mapping[str, Any]] = {}

@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from quati_pool.annotation.authoring.base import Round
-from quati_pool.annotation.authoring.forms import Doubt, Step, WritingError, at_path
+from quati_pool.annotation.authoring.forms import MACHINE, Doubt, Field, Step, WritingError, at_path, cleaned
 from quati_pool.annotation.questions import similar_questions
 from quati_pool.commands.annotate.authoring.sources import rounds_of
 from quati_pool.commands.annotate.authoring.step import Outcome, OwnItem, SentStep, Undone, WritingStep
+from quati_pool.commands.annotate.authoring.translator import Translation, as_typed, made_by, translatable
 from quati_pool.commands.annotate.authoring.written_texts import written_texts
 from quati_pool.commands.annotate.errors import AnswerError
 from quati_pool.commands.annotate.grading.answer import check_nonce
@@ -46,8 +47,8 @@ def submit(session: AnnotationSession, token: str | None, sent: SentStep) -> Out
     """Stores a form. Without a seq in the outcome nothing is stored: the person is asked to confirm its doubts, and
     sends the same again with their reasons.
 
-    Raises WritingError if a rule is broken; ConflictError if the task is no longer theirs, or other content is shown in
-    it by now.
+    Raises WritingError if a rule is broken, or with the reason ``unconfirmed`` if a translation was neither edited nor
+    checked; ConflictError if the task is no longer theirs, or other content is shown in it by now.
     """
     person = session.person(token)
     work = _task_of(session, person, sent.item, sent.sha)
@@ -65,16 +66,36 @@ def submit(session: AnnotationSession, token: str | None, sent: SentStep) -> Out
         raise WritingError(message, "per_text", most=work.round.most)
     shown = work.shown()
     checked = design.checked(step, work.item, shown, sent.content)
+    machine = work.machine(step, checked.content, sent.machine)
     doubts = (*checked.doubts, *work.repeating(shown, checked.content))
     if doubts := tuple(doubt for doubt in doubts if doubt.reason not in sent.confirmed):
         return Outcome(None, doubts=doubts)
-    entry = NewEntry(checked.content, nonce, _seconds(sent.active_seconds), _seconds(sent.elapsed_seconds))
+    content = {**checked.content, **machine}
+    entry = NewEntry(content, nonce, _seconds(sent.active_seconds), _seconds(sent.elapsed_seconds))
     makes = None
     if work.makes:
         made = design.made(step, work.item, checked.content, nonce)
         makes = NewItem(made.kind, made.source_id, made.content, design.place(made.source_id), work.item.item_id)
     outcome = work.authoring.submit(person.name, work.task.task_id, sent.number, entry, makes=makes)
     return Outcome(outcome.seq, again=outcome.again)
+
+
+def translate(
+    session: AnnotationSession, token: str | None, item: str, number: int, sha: str, language: str, content: object
+) -> dict[str, Translation]:
+    """Translates into the empty fields of a language what the form says in another, the first in which it says
+    something; by field.
+
+    Nothing is stored but what the model wrote. Raises WritingError if there is nothing to translate, or a text could
+    not be stored; ConflictError as ``submit`` does.
+    """
+    person = session.person(token)
+    work = _task_of(session, person, item, sha)
+    work.check(number, sha)
+    wanted = work.to_translate(language, content)
+    if session.translator is None or not wanted:
+        raise WritingError("there is nothing to translate; write it in one language first", "nothing_to_translate")
+    return session.translator.translate(wanted)
 
 
 def end(session: AnnotationSession, token: str | None, item: str, sha: str, nonce: str) -> int:
@@ -202,7 +223,47 @@ class _Work:
             refusals=self.round.refusals,
             own=self.own(),
             undoable=last,
+            translatable=self.translatable(),
         )
+
+    def translatable(self) -> frozenset[str]:
+        """The names of the fields that the translator can fill."""
+        if self.session.translator is None or self.current.name not in self.design.translated:
+            return frozenset()
+        return frozenset(field.name for fields in translatable(self.current).values() for field in fields.values())
+
+    def to_translate(self, language: object, content: object) -> dict[str, tuple[str, Field]]:
+        """The empty fields of a language that have text in another, by name, each with that text."""
+        names = self.translatable()
+        sent = content.items() if isinstance(content, Mapping) else ()
+        written = {name: text for name, text in sent if name in names}
+        optional = [field._replace(required=False) for field in self.current.fields if field.name in names]
+        texts = cleaned(self.current._replace(fields=tuple(optional)), {}, written)
+        found = {}
+        for fields in translatable(self.current).values() if names else ():
+            into = fields.get(str(language))
+            text = next((texts[one.name] for one in fields.values() if one.name in texts), None)
+            if into is not None and into.name not in texts and text is not None:
+                found[into.name] = text, into
+        return found
+
+    def machine(self, step: Step, content: Mapping[str, Any], sent: object, stored: bool = False) -> dict[str, Any]:
+        """What of a form's content began as a translation, as an entry's content has it (``MACHINE``); empty if nothing
+        did. Unless it is ``stored`` already, raises WritingError for one that was neither edited nor checked."""
+        found = {}
+        fields = {field.name: field for field in step.fields}
+        for name, said in sent.items() if isinstance(sent, Mapping) else ():
+            request = said.get("request") if isinstance(said, Mapping) else None
+            made = made_by(self.session.config, request) if name in fields and name in content else None
+            # Without it in the journal nobody can say any more that a model wrote it.
+            if made is None or step.name not in self.design.translated:
+                continue
+            edited = as_typed(fields[name], made.text) != content[name]
+            if not edited and not stored and said.get("checked") is not True:
+                message = f"{name} is a model's translation; read it, and say that you have checked it, or correct it"
+                raise WritingError(message, "unconfirmed", name)
+            found[name] = {"by": made.by, "edited": edited, "request": request}
+        return {MACHINE: found} if found else {}
 
     def reference(self, sha: str) -> str:
         """How the person's page refers to the task, with the digest of what it shows."""
@@ -240,7 +301,8 @@ class _Work:
             return False
         step = self.round.steps[entry.step]
         try:
-            return self.design.checked(step, self.item, self._shown_in(step), sent.content).content == entry.content
+            content = self.design.checked(step, self.item, self._shown_in(step), sent.content).content
+            return {**content, **self.machine(step, content, sent.machine, stored=True)} == entry.content
         except WritingError:
             return False
 
@@ -312,8 +374,11 @@ def _undone(session: AnnotationSession, person: Person, seq: int) -> Undone | No
     if entry is None or task is None:
         return None
     work = _Work(session, person, task)
-    content = entry.content if entry.action == "given" else {}
-    return Undone(work.reference(work.sha(work.shown())), task.step, content)
+    content = dict(entry.content) if entry.action == "given" else {}
+    machine = {
+        name: {"request": one["request"], "edited": one["edited"]} for name, one in content.pop(MACHINE, {}).items()
+    }
+    return Undone(work.reference(work.sha(work.shown())), task.step, content, machine)
 
 
 def _own_nonce(person: Person, action: EntryAction, number: int, nonce: object) -> str:

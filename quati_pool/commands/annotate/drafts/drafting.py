@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from quati_pool.commands.annotate.drafts.checking import Checks, HeldBack
-from quati_pool.commands.annotate.drafts.drafters import registered_drafter
+from quati_pool.commands.annotate.drafts.drafters import drafter, registered_drafter
 from quati_pool.commands.annotate.drafts.homes import HeldBackError, Home, NewDraft, home_of
 from quati_pool.commands.annotate.drafts.report import DraftReport, Outcome, write_outcomes
 from quati_pool.commands.annotate.drafts.requests import DraftRequests, DraftSource, prompt_language, writing_prompt
@@ -21,6 +21,7 @@ from quati_pool.commands.llm_runs import budget_spent, check_budget
 from quati_pool.commands.model_answers.asking import Answerer, Answers, ask, chosen_answerer
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import digest, file_digest, locked_output
+from quati_pool.llm.answer_prompts import AnswerPrompt
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 
@@ -73,14 +74,24 @@ class Drafting:
         language = prompt_language(self.home.languages)
         return [one.source(language) for one in plan.planned[: self.options.count]]
 
-    def draft_id(self, key: str) -> str:
-        """The id of a draft in the collection, by the key of its request."""
-        return digest({"collection": self.session.config.name, "draft": key})
+    def ids(self, requests: DraftRequests) -> dict[str, str]:
+        """The id in the collection of the draft from each source, which follows from the key of its request."""
+        keys = {one: self.answerer.key(requests.request(one)) for one in requests.ids}
+        return {one: digest({"collection": self.session.config.name, "draft": key}) for one, key in keys.items()}
+
+    def closed(self, sources: Sequence[DraftSource]) -> dict[str, HeldBack]:
+        """The sources that take no draft any more, and so are not asked about, each with the reason."""
+        version, _ = drafter(self.answerer, self.prompt)
+        known = self.home.known(self.ids(self.requests(sources)), version)
+        return {source: why for source, why in known.items() if isinstance(why, HeldBack)}
+
+    @property
+    def prompt(self) -> AnswerPrompt:
+        return writing_prompt(self.kind, self.home.languages)
 
     def register(self) -> str:
         """Registers the model as a drafter, and returns its version."""
-        prompt = writing_prompt(self.kind, self.home.languages)
-        return registered_drafter(self.session.store, self.answerer, prompt)
+        return registered_drafter(self.session.store, self.answerer, self.prompt)
 
 
 @contextmanager
@@ -129,6 +140,11 @@ def draft(
         return run.report
 
 
+def _late(outcome: Outcome, late: Mapping[str, HeldBack]) -> Outcome:
+    """What became of a draft that could not be added after all."""
+    return replace(outcome, status="held_back", waits=False, held=late[outcome.source_id])
+
+
 def _made(path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
@@ -166,16 +182,18 @@ class _Run:
         if not sources:
             return True
         drafting = self.drafting
-        requests = drafting.requests(sources)
+        closed = drafting.closed(sources)
+        requests = drafting.requests([source for source in sources if source.source_id not in closed])
         budget = drafting.options.budget
         left = None if budget is None else budget - self._spent
         answers = ask(requests, drafting.answerer, drafting.journal, self.listener, left, self.stop)
         self._count(answers, len(requests.ids))
-        ids = {one: drafting.draft_id(drafting.answerer.key(requests.request(one))) for one in requests.ids}
         with writing_questions(drafting.session):
-            new, outcomes = self._outcomes(requests, answers, ids)
-            drafting.home.add(new, self._drafter)
-        self.report.outcomes += outcomes
+            new, outcomes = self._outcomes(requests, answers)
+            late = drafting.home.add(new, self._drafter)
+        became = {one.source_id: one if one.source_id not in late else _late(one, late) for one in outcomes}
+        became |= {one: Outcome(one, "held_back", held=why) for one, why in closed.items()}
+        self.report.outcomes += [became[source_id] for source_id in dict.fromkeys(one.source_id for one in sources)]
         return self.report.error is None
 
     def _count(self, answers: Answers, asked: int) -> None:
@@ -198,12 +216,11 @@ class _Run:
             f"{options.model} was not asked for all drafts ({why}); run the same command again: what is written is kept"
         )
 
-    def _outcomes(
-        self, requests: DraftRequests, answers: Answers, ids: Mapping[str, str]
-    ) -> tuple[list[NewDraft], list[Outcome]]:
+    def _outcomes(self, requests: DraftRequests, answers: Answers) -> tuple[list[NewDraft], list[Outcome]]:
         """The drafts to add, and what becomes of each."""
         home = self.drafting.home
-        waiting, checks = home.waiting(), Checks(home.there())
+        ids = self.drafting.ids(requests)
+        known, checks = home.known(ids, self._drafter), Checks(home.there())
         new: list[NewDraft] = []
         outcomes = []
         for source_id, source in requests.sources.items():
@@ -218,9 +235,12 @@ class _Run:
             fields = (text.field for text in requests.texts)
             texts = dict(zip(fields, answers.values[source_id], strict=True))
             held = self._repeated(source_id, draft_id, texts)
-            if held is None and draft_id in waiting:
-                outcomes.append(Outcome(source_id, "there", draft_id, waiting[draft_id], texts))
-                continue
+            if held is None:
+                waits = known.get(source_id)
+                if isinstance(waits, bool):
+                    outcomes.append(Outcome(source_id, "there", draft_id, waits, texts))
+                    continue
+                held = waits
             content: Mapping[str, Any] = {}
             if held is None:
                 try:

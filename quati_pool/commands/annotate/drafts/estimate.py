@@ -12,6 +12,7 @@ from quati_pool.commands.model_answers.journal import read_journal
 from quati_pool.llm.answers import Usage
 from quati_pool.llm.tokens import ESTIMATED, estimate
 from quati_pool.project.events import Listener
+from quati_pool.text.pluralize import counted
 
 # Tokens of a draft, assumed until the model has written one.
 _ASSUMED_OUTPUT = 200
@@ -46,7 +47,11 @@ def plan_drafts(config_path: Path, options: DraftOptions, listener: Listener, da
             notes.append("each draft is told of the questions of its combination that are there now")
         else:
             sources = drafting.home.sources(options.count)
-        requests, answerer = drafting.requests(sources), drafting.answerer
+        closed = drafting.closed(sources)
+        if closed:
+            notes.append(f"{counted(len(closed), 'source', 'sources')} not asked about, as people or others were first")
+        requests = drafting.requests([source for source in sources if source.source_id not in closed])
+        answerer = drafting.answerer
         written = read_journal(drafting.journal)
         pending = {}
         for source_id in requests.ids:

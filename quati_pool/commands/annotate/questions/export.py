@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from quati_pool.commands.annotate.drafter_names import drafter_names
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.artifacts import clear_partials, digest, file_digest, locked_output, write_file
 from quati_pool.files.formats import data_suffix
 from quati_pool.files.lines import output, read_bytes
 from quati_pool.files.problems import quoted
-from quati_pool.files.queries import read_queries
+from quati_pool.files.queries import DRAFTED_BY, read_queries
 from quati_pool.project.config import PoolConfig, QueriesConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.records import Query
@@ -30,13 +31,14 @@ _COLUMNS = ("query_id", "query", "narrative", "theme", "scope", "type", "source_
 
 @dataclass(frozen=True)
 class ExportedQuestions:
-    """A file with ``queries`` queries, of which ``added`` are new; ``narratives`` counts narratives that are in the
-    store but not in the file."""
+    """A file with ``queries`` queries, of which ``added`` are new; ``narratives`` counts narratives, and ``drafters``
+    names of programs that drafted a question, that are in the store but not in the file."""
 
     path: Path
     queries: int
     added: int
     narratives: int
+    drafters: int = 0
 
 
 def accepted(questions: Sequence[Question]) -> list[QuestionEvent]:
@@ -58,6 +60,7 @@ def export_questions(
     form = _form(path)
     with Store.open(database or config.labels.url, config.folder) as store:
         questions = accepted(Questions(store, config.name).current())
+        names = drafter_names(store, {one.drafted_by for one in questions if one.drafted_by is not None})
     if not questions:
         remedy = "write and accept some: run quati-pool annotate"
         if config.authoring is not None:
@@ -70,7 +73,12 @@ def export_questions(
         if not merge:
             _refuse_loss(path, texts, questions)
         new = _lacking(path, texts, questions)
-        data = _appended(config, path, form, new) if merge and there else as_bytes(questions, form)
+        columns: Sequence[str] = _PLAIN if form == "tsv" else (*_COLUMNS, DRAFTED_BY)
+        if merge and there:
+            columns = _table_columns(config, path) if form == "tsv" else columns
+            data = _appended(config, path, form, new, columns, names)
+        else:
+            data = as_bytes(questions, form, names)
 
         def fill(partial: Path) -> dict[str, int]:
             with output(partial) as stream:
@@ -79,13 +87,17 @@ def export_questions(
 
         key = {"collection": config.name, "questions": digest([[one.query_id, one.seq] for one in questions])}
         counts = write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
-    lost = sum(question.narrative is not None for question in new) if form == "tsv" else 0
-    return ExportedQuestions(path, counts["queries"], len(new), lost)
+    narratives, drafters = (
+        sum(getattr(one, name) is not None for one in new) if name not in columns else 0
+        for name in ("narrative", DRAFTED_BY)
+    )
+    return ExportedQuestions(path, counts["queries"], len(new), narratives, drafters)
 
 
-def as_bytes(questions: Sequence[QuestionEvent], form: str) -> bytes:
-    """The questions as rows of query_id <tab> query, or as JSON lines with all fields of a question."""
-    return "".join(_row(question, form, _PLAIN) for question in questions).encode()
+def as_bytes(questions: Sequence[QuestionEvent], form: str, drafters: Mapping[str, str] | None = None) -> bytes:
+    """The questions as rows of query_id <tab> query, or as JSON lines with all fields of a question; ``drafters`` are
+    the names, by version, of the programs that drafted some of them, which are not given without."""
+    return "".join(_row(question, form, _PLAIN, drafters=drafters) for question in questions).encode()
 
 
 def queries_there(config: PoolConfig) -> list[Query]:
@@ -142,30 +154,51 @@ def _lacking(path: Path, texts: dict[str, str], questions: Sequence[QuestionEven
     return [question for question in questions if question.query_id not in texts]
 
 
-def _appended(config: PoolConfig, path: Path, form: str, new: Sequence[QuestionEvent]) -> bytes:
-    """The bytes of the file followed by a row for each new question, in the file's columns."""
+def _appended(
+    config: PoolConfig,
+    path: Path,
+    form: str,
+    new: Sequence[QuestionEvent],
+    columns: Sequence[str],
+    drafters: Mapping[str, str],
+) -> bytes:
+    """The bytes of the file followed by a row for each new question; ``columns`` are those of a table."""
     data = read_bytes(path)
     if data and not data.endswith(b"\n"):
         data += b"\n"
+    named = _named(config, path)
+    return data + "".join(_row(question, form, columns, named, drafters) for question in new).encode()
+
+
+def _table_columns(config: PoolConfig, path: Path) -> Sequence[str]:
+    """The field of a question in each column of a table; empty where a question has none."""
+    named = _named(config, path)
+    first = next(line for line in read_bytes(path).decode().replace("\r\n", "\n").split("\n") if line).split("\t")
+    if not {named["query_id"], named["query"]} <= set(first):
+        return _PLAIN
+    usual = {name: name for name in (*_COLUMNS, DRAFTED_BY)}
+    fields = {name: field for field, name in {**usual, **named}.items()}
+    return [fields.get(name, "") for name in first]
+
+
+def _named(config: PoolConfig, path: Path) -> dict[str, str]:
+    """What the columns of the file are called that pool.yaml names."""
     settings = _settings(config, path)
     if isinstance(settings.query, list):
         raise InputError(path, None, "joins several fields into a query; name another file")
-    named = {
-        "query_id": settings.query_id,
-        "query": settings.query or "query",
-        "narrative": settings.narrative,
-    }
-    if form == "jsonl":
-        return data + "".join(_row(question, form, _COLUMNS, named) for question in new).encode()
-    first = next(line for line in data.decode().replace("\r\n", "\n").split("\n") if line).split("\t")
-    header = {named["query_id"], named["query"]} <= set(first)
-    fields = {name: field for field, name in {**{name: name for name in _COLUMNS}, **named}.items()}
-    columns = [fields.get(name, "") for name in first] if header else _PLAIN
-    return data + "".join(_row(question, form, columns) for question in new).encode()
+    return {"query_id": settings.query_id, "query": settings.query or "query", "narrative": settings.narrative}
 
 
-def _row(question: QuestionEvent, form: str, columns: Sequence[str], named: dict[str, str] | None = None) -> str:
+def _row(
+    question: QuestionEvent,
+    form: str,
+    columns: Sequence[str],
+    named: Mapping[str, str] | None = None,
+    drafters: Mapping[str, str] | None = None,
+) -> str:
     values = {name: getattr(question, name.removeprefix("source_")) for name in _COLUMNS}
+    if question.drafted_by is not None and drafters is not None:
+        values[DRAFTED_BY] = drafters[question.drafted_by]
     if form == "jsonl":
         record = {(named or {}).get(name, name): value for name, value in values.items()}
         return json.dumps(record, ensure_ascii=False) + "\n"

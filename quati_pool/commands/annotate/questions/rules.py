@@ -30,7 +30,7 @@ OURS = {
 
 class Similar(NamedTuple):
     """A similar question, with its similarity from 0 to 1; ``exact`` if it has the same words. Questions from the
-    queries file have no author and no question_id."""
+    queries file have no author and no question_id; the author of a model's draft is ""."""
 
     query: str
     similarity: float
@@ -52,12 +52,13 @@ class QuestionError(QuatiPoolError):
 
 @dataclass(frozen=True)
 class Draft:
-    """A question as submitted by its author; ``doc_id`` is the passage it was written from."""
+    """A question as submitted by its author; ``doc_id`` is the passage it was written from. A question that a model
+    drafted from a passage may lack its theme, scope and type."""
 
     query: str
-    theme: str
-    scope: str
-    type: str
+    theme: str | None
+    scope: str | None
+    type: str | None
     narrative: str | None = None
     doc_id: str | None = None
 
@@ -109,11 +110,14 @@ def comment_of(text: str | None) -> str | None:
     return _prose(text, COMMENT_CHARACTERS, "comment")
 
 
-def checked(config: PoolConfig, draft: Draft) -> Draft:
+def checked(config: PoolConfig, draft: Draft, *, unclassified: bool = False) -> Draft:
+    """A question as it is stored. With ``unclassified`` it may lack its theme, scope or type. Raises QuestionError."""
     values = taxonomy(config)
+    if unclassified:
+        draft = replace(draft, theme=draft.theme or None, scope=draft.scope or None, type=draft.type or None)
     for dimension in AXES:
         value = getattr(draft, dimension)
-        if value not in values[dimension]:
+        if not (value is None and unclassified) and value not in values[dimension]:
             raise QuestionError(
                 dimension,
                 f"{value!r} is not a {dimension} of this collection; choose one of {', '.join(values[dimension])}",

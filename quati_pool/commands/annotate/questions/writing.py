@@ -1,5 +1,8 @@
 """Questions that people write for the collection: proposed by one person, accepted or sent back by another.
 
+What a model drafted has no author. Anybody accepts it, withdraws it with a comment, or revises it: the text is then
+theirs, and somebody else decides on it. It is never sent back, and nobody learns which model it was.
+
 Every event is kept. Only one process writes at a time, so that checks still hold at the time of writing: no query_id
 is assigned twice, and nobody decides on a text other than the one they saw.
 """
@@ -107,10 +110,11 @@ def revise(
     comment: str | None = None,
     confirmed: bool = False,
 ) -> None:
-    """Proposes a new text for the author's own question, from the same passage; ``seen`` is the seq of the
-    question's last event that they saw."""
+    """Proposes a new text for the author's own question or a model's draft, from the same passage; ``seen`` is the seq
+    of the question's last event that they saw. A draft may stay without theme, scope and type."""
     person = session.person(token)
-    draft = checked(session.config, draft)
+    by_model = any(one.question_id == question_id and drafted(one) for one in session.questions.current())
+    draft = checked(session.config, draft, unclassified=by_model)
     comment = comment_of(comment)
     with writing_questions(session):
         if not _sent(session, person, question_id, nonce, "revised"):
@@ -150,8 +154,8 @@ def send_back(
 def withdraw(
     session: AnnotationSession, token: str | None, question_id: int, seen: int, nonce: str, comment: str | None = None
 ) -> None:
-    """Withdraws a question: its author may do so until it is accepted, a lead at any time. Its query_id is not
-    assigned again."""
+    """Withdraws a question: its author may do so until it is accepted, a lead at any time. A model's draft anybody may
+    withdraw until it is accepted, with a comment. Its query_id is not assigned again."""
     person = session.person(token)
     _decide(session, person, question_id, seen, nonce, "withdrawn", comment_of(comment))
 
@@ -193,13 +197,36 @@ def questions_file(session: AnnotationSession, token: str | None, form: str) -> 
     session.person(token, role="lead")
     if form not in FORMS:
         raise AnswerError(f"there is no export {form[:40]!r} of questions; ask for one of {', '.join(FORMS)}")
-    return f"queries.{form}", as_bytes(accepted(session.questions.current()), form)
+    # People decide on drafts without knowing whose they are, leads too.
+    found = [replace(one, drafted_by=None) for one in accepted(session.questions.current())]
+    return f"queries.{form}", as_bytes(found, form)
+
+
+def drafted(question: Question) -> bool:
+    """Whether a model drafted a question."""
+    return question.last.drafted_by is not None
+
+
+def writer_of(question: Question) -> str:
+    """Who wrote a question as it is now: its author, or who revised a model's draft last; "" for a draft as it came. A
+    draft that is accepted or withdrawn is nobody's."""
+    if not drafted(question):
+        return question.author
+    return question.last.by if question.last.action == "revised" else ""
 
 
 def _open_to(person: Person, question: Question) -> frozenset[str]:
     """The actions that a person may take on a question now."""
-    state, own = state_of(question), question.author == person.name
+    state, own = state_of(question), writer_of(question) == person.name
     may = set()
+    if drafted(question):
+        if state == "proposed":
+            may = {"revised", "withdrawn"} if own else {"accepted", "revised", "withdrawn"}
+        elif state == "withdrawn" and question.last.query_id is None:
+            may = {"revised"} if person.role == "lead" or question.last.by == person.name else set()
+        elif person.role == "lead" and state != "withdrawn":
+            may = {"withdrawn"}
+        return frozenset(may)
     if state == "proposed" and not own:
         may |= {"accepted", "sent_back"}
     if own and (state in ("proposed", "sent_back") or (state == "withdrawn" and question.last.query_id is None)):
@@ -215,9 +242,11 @@ def _allowed(session: AnnotationSession, person: Person, question_id: int, seen:
     question = next((one for one in session.questions.current() if one.question_id == question_id), None)
     if question is None:
         raise QuestionError("gone", "there is no such question; reload the page")
-    if action in ("accepted", "sent_back") and question.author == person.name:
+    if action in ("accepted", "sent_back") and writer_of(question) == person.name:
         raise ForbiddenError("nobody decides on their own question; ask a second person")
-    if action == "revised" and question.author != person.name:
+    if action == "sent_back" and drafted(question):
+        raise ForbiddenError("a model's draft cannot be sent back; revise it, or withdraw it with a comment")
+    if action == "revised" and question.author != person.name and not drafted(question):
         raise ForbiddenError("only its author revises a question; send it back with a comment")
     if question.last.seq != seen:
         raise QuestionError("changed", "the question was changed meanwhile; read it again")
@@ -237,7 +266,9 @@ def _decide(
 ) -> None:
     with writing_questions(session):
         if not _sent(session, person, question_id, nonce, action):
-            _allowed(session, person, question_id, seen, action)
+            question = _allowed(session, person, question_id, seen, action)
+            if action == "withdrawn" and comment is None and drafted(question) and state_of(question) == "proposed":
+                raise QuestionError("no_reason", "a model's draft is withdrawn with a comment; say why")
             _add(session, person, question_id, seen, nonce, action, comment)
 
 

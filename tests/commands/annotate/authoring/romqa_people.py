@@ -126,8 +126,8 @@ def question_of(constraints: Sequence[Mapping[str, Any]]) -> str:
 
 
 class RomqaPeople:
-    """Answers every step. The queries whose question has a word of ``unclear`` are refused by who should write them,
-    and the people in ``doubting`` refuse to verify what has a word of ``inexact``."""
+    """Answers every step, and accepts drafts as they are. The queries whose question has a word of ``unclear`` are
+    refused by who should write them, and the people in ``doubting`` refuse to verify what has a word of ``inexact``."""
 
     def __init__(
         self, inexact: Collection[str] = (), doubting: Collection[str] = WRITERS, unclear: Collection[str] = ()
@@ -140,6 +140,8 @@ class RomqaPeople:
             question = question_of(shown.shown["constraints"])
             refused = any(word in question for word in self._unclear)
             return Refused("unnatural") if refused else {shown.step.fields[0].name: question}
+        if step == "draft_query":
+            return {shown.step.fields[0].name: next(iter(shown.shown["question"].values()))}
         if step == "verify":
             (question,) = shown.shown["question"].values()
             refused = name in self._doubting and any(word in question for word in self._inexact)

@@ -57,6 +57,7 @@ def test_what_is_done_held_and_out(session: AnnotationSession) -> None:
     assert found.rounds == (
         RoundProgress("subject", 0, 0, 0),
         RoundProgress("create", 0, 0, 1),
+        RoundProgress("draft", 0, 0, 0),
         RoundProgress("edit", 0, 0, 3),
         RoundProgress("assess", 1, 1, 0),
         RoundProgress("curate", 0, 0, 0),

@@ -293,8 +293,16 @@ def test_texts_that_may_not_be_published_are_the_evidence_alone(pool: Path, tmp_
 def test_who_drafted_a_question_is_released_by_the_program_s_name(pool: Path, tmp_path: Path) -> None:
     records = open_records(pool)
     unit = records.units[0]["item_id"]
-    items = {**records.items, unit: replace(records.items[unit], drafted_by="f00")}
-    records = replace(records, items=items, drafters={"f00": "smollm2"})
+    # As if the question had been a draft; the next one had another, which somebody refused before they wrote it.
+    other = records.units[1]["item_id"]
+    drafts = {
+        one: replace(item, content={**item.content, "draft": {"question.en": "Who?"}}, drafted_by="f00")
+        for one, item in records.items.items()
+        if one in (unit, other)
+    }
+    accepted = [replace(one, round="draft") if one.round == "write" else one for one in records.entries[unit]]
+    entries = {**records.entries, unit: accepted}
+    records = replace(records, items={**records.items, **drafts}, entries=entries, drafters={"f00": "smollm2"})
     data, _ = data_set(records, make_splits(records))
     write_romqa(data, Output(tmp_path))
     found = questions_in(tmp_path)

@@ -126,13 +126,22 @@ def test_what_is_shown_is_what_the_step_says(tmp_path: Path) -> None:
             seen.add(shown.step.name)
             give(session, who, len(seen))
         _derive(session)
-        for _ in range(2):
+        _draft(session)
+        for _ in range(3):
             shown = step(session, ana)
             assert list(shown.shown) == list(shown.step.shows)
             seen.add(shown.step.name)
-            give(session, ana)
+            give(session, ana, 12)
         steps = [one.name for each in session.design.rounds.values() for one in each.steps] if session.design else []
     assert seen == set(steps)
+
+
+def _draft(session: AnnotationSession) -> None:
+    """A question that a model wrote from the text."""
+    [text] = all_of(session, "text")
+    session.store.register("v1", "judge", {"name": "model"})
+    form = {"question.pt": "Onde?", "answer.pt": "Lá.", "question.en": "Where?", "answer.en": "There."}
+    rounds(session).add([NewItem("question", "draft", form, 0, text.item_id, "v1")])
 
 
 def _derive(session: AnnotationSession) -> None:

@@ -16,7 +16,7 @@ from quati_pool.project.events import Listener
 from quati_pool.store.authoring_records import Item
 from quati_pool.store.records import Question
 from tests.commands.annotate import writers
-from tests.commands.annotate.authoring import rounds
+from tests.commands.annotate.authoring import romqa_people, rounds
 from tests.llm.server import PROBE, ServerProcess
 
 JUDGE = {"model": "fake-1", "prompt": "quati-pt", "max_tokens": 400, "prices": "prices.yaml"}
@@ -72,3 +72,15 @@ def items(path: Path) -> list[Item]:
     """The questions of a workspace's rounds."""
     with AnnotationSession.open(path) as session:
         return rounds.rounds(session).items("question")
+
+
+def cluster_workspace(folder: Path, clusters: int = 2, **changes: Any) -> Path:
+    """A workspace of RoMQA's rounds with three queries in each cluster, all of them with a draft unlike the others'."""
+    made = [romqa_people.made_cluster(number) for number in range(clusters)]
+    return with_judge(romqa_people.romqa_workspace(folder, made, **changes))
+
+
+def queries(path: Path) -> list[Item]:
+    """The queries of a workspace's clusters."""
+    with AnnotationSession.open(path) as session:
+        return rounds.rounds(session).items("query")
