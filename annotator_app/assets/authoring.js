@@ -26,6 +26,7 @@
   const field = (name) => desk.querySelector(`.field[data-field="${CSS.escape(name)}"]`);
   const fields = () => all(".form .field");
   const text_of = (part) => part.querySelector("textarea");
+  const plain = (text) => text.split(/\s+/).filter(Boolean).join(" ");
   const rows = () => all(".form .field.row");
   const options = (row) => [...row.querySelectorAll("[role=radio]")];
   const chosen = (row) => row.querySelector("[aria-checked=true]");
@@ -273,7 +274,7 @@
     const found = machine.get(part.dataset.field);
     line.hidden = !found;
     if (!found) return;
-    const edited = text !== found.text;
+    const edited = plain(text) !== plain(found.text ?? "");
     line.querySelector(".badge").textContent = edited ? words.machine_edited : words.machine;
     line.querySelector("label").hidden = edited;
     line.querySelector("input").checked = found.checked;
@@ -300,8 +301,9 @@
     say(words.translating);
     const view = await send("/authoring/translate", { ...task(), language, content: content() });
     translating = false;
-    if (!desk?.isConnected || shown.nonce !== nonce || !at_work()) return;
+    if (!desk?.isConnected) return;
     offer();
+    if (shown.nonce !== nonce || !at_work()) return;
     if (view?.stage) return busy ? undefined : show(view, {});
     if (view?.refused) return unsaid(view, {});
     let first = null;
@@ -314,8 +316,11 @@
       first ??= part;
     }
     const failed = view?.failed ?? [words.not_translated];
-    say(failed.length ? failed.join(" ") : words.translated, failed.length ? "warning" : "info");
-    if (first && document.activeElement === document.body) text_of(first).focus();
+    if (failed.length) say(failed.join(" "), "warning");
+    else if (first) say(words.translated);
+    else place("said").replaceChildren();
+    // Not the text: a key that is meant for the form would be typed into it, and taken for a correction.
+    if (first && document.activeElement === document.body) first.querySelector(".machine input").focus();
   }
 
   // Under a field that began with a text: which of its words are no longer there.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from uuid import uuid4
 
@@ -232,7 +233,9 @@ def _card(one: ListedQuestion) -> None:
 
 def _passage(doc_id: str) -> None:
     """What a model's draft was written from: nobody who decides on it has read it yet."""
-    text = passages.text_of(context.session().config, doc_id)
+    text = None
+    with suppress(NoPassagesError):
+        text = passages.text_of(context.session().config, doc_id)
     if text is not None:
         with st.expander(_say("passage")):
             html.draw(html.passage(text, kind="sampled"))

@@ -189,8 +189,8 @@ def _contents(parts: Sequence[Part]) -> str:
 
 
 def drafted(by: Mapping[str, int], total: int, units: str) -> str:
-    """Which programs drafted how many of ``total`` units, by their names: ``37 of 200 questions (18.5 %) were drafted
-    by gpt-4o and accepted by people.``"""
+    """Which programs drafted how many of ``total`` units, by their names, without a full stop: ``37 of 200 questions
+    (18.5 %) were drafted by gpt-4o``."""
 
     def share(count: int) -> str:
         return f"{100 * count / total:.1f} %"
@@ -199,7 +199,7 @@ def drafted(by: Mapping[str, int], total: int, units: str) -> str:
     was = "was" if count == 1 else "were"
     parts = [f"{count:,} of {total:,} {units} ({share(count)}) {was} drafted by {line(first)}"]
     parts += [f"{count:,} ({share(count)}) by {line(model)}" for model, count in others]
-    return f"{', '.join(parts)}{',' if others else ''} and accepted by people."
+    return ", ".join(parts)
 
 
 def _chosen_by_grades(release: Release) -> str:
@@ -221,8 +221,8 @@ def _chosen_by_grades(release: Release) -> str:
 
 
 def _drafted(release: Release) -> str:
-    """How many queries programs drafted; empty if none."""
-    return drafted(release.drafted_by, len(release.queries), "queries") if release.drafted_by else ""
+    """How many queries programs drafted, as their file says; empty if none. It does not say who accepted them."""
+    return f"{drafted(release.drafted_by, len(release.queries), 'queries')}." if release.drafted_by else ""
 
 
 def _main(release: Release) -> str:

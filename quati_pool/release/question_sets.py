@@ -130,7 +130,7 @@ def card(about: ReleaseConfig, name: str, facts: QuestionFacts) -> str:
         table(["Round", "Finished"], [[line(one), count] for one, count in facts.rounds.items() if count]),
     ]
     if facts.drafted_by:
-        sections.append(drafted(facts.drafted_by, total, unit))
+        sections.append(f"{drafted(facts.drafted_by, total, unit)}; people accepted them.")
     if facts.derived_by:
         by = ", ".join(f"{line(model)} {count:,}" for model, count in sorted(facts.derived_by.items()))
         sections.append(f"Texts that programs derived and people accepted: {by}.")

@@ -368,7 +368,9 @@ class Authoring(AuthoringReading):
                 until = None if stored else database_now() + lease_seconds
                 reopened = {"state": "open", "step": entry.step, "skips": 0, "leased_until": until}
                 connection.execute(_task(task.task_id).values(reopened))
-            if self._orphaned(before, self._work(connection, task.item_id), task):
+            after = self._work(connection, task.item_id)
+            fewer = before.wanted(self._plan).tasks - after.wanted(self._plan).tasks
+            if self._orphaned(before, after, task) or (fewer and self._added_to(connection, task.item_id)):
                 raise _conflict("used", f"entry {seq}")
             self._reconcile(connection, task.item_id, *made)
         return back
@@ -401,6 +403,11 @@ class Authoring(AuthoringReading):
         opened = select(e.seq).where(e.item_id == item_id).limit(1)
         added = select(i.item_id).where(i.parent_id == item_id).limit(1)
         return any(connection.execute(one).first() is not None for one in (opened, added))
+
+    def _added_to(self, connection: Connection, item_id: int) -> bool:
+        """Whether a program has added something to an item, such as the draft of a question on a text."""
+        added = select(i.item_id).where(i.parent_id == item_id, i.made_by.is_(None)).limit(1)
+        return connection.execute(added).first() is not None
 
     def _orphaned(self, before: Work, after: Work, undone: Task) -> bool:
         """Whether tasks that people have worked on would lose what they were for, as also the undone one does where

@@ -136,6 +136,15 @@ def test_without_a_corpus_the_page_says_what_to_run(tmp_path: Path, visit: Visit
         assert "A lead has to build the collection first (quati-pool build)." in shown(page)
 
 
+def test_without_a_corpus_drafts_are_decided_on_without_their_passage(tmp_path: Path, visit: Visit) -> None:
+    with AnnotationSession.open(workspace(tmp_path / "bare", read=False, annotation={"language": "en"})) as bare:
+        context.use(bare)
+        question = drafted(bare, "d1")
+        page = visit(sign_in(bare, "ana"))
+        page.button(key=f"q.{question}.{question}.accept").click().run()
+        assert "Accepted as q0001." in shown(page)
+
+
 def test_a_second_person_accepts_and_the_author_cannot(session: AnnotationSession, visit: Visit) -> None:
     ana = sign_in(session, "ana")
     question = proposed(session, ana)

@@ -26,7 +26,7 @@ def test_the_answer_begins_with_how_many_drafts_wait(server: ServerProcess, cli:
     assert done.status == 0, done.err
     lines = " ".join(done.out.split())
     assert lines.startswith(
-        "3 of 5 drafts by fake-1 wait for people; 1 held back (1 decontextualised); 1 failed (1 refused); US$ 0."
+        "3 of 5 drafts by fake-1 wait for people; 1 held back (1 decontextualised); 1 no draft (1 refused); US$ 0."
     )
     assert "There are 5 passages, so fewer than the 200 of --n." in lines
     assert done.out.rstrip().endswith("next: quati-pool annotate")
@@ -45,6 +45,20 @@ def test_the_answer_begins_with_how_many_drafts_wait(server: ServerProcess, cli:
     assert (found["calls"], found["cost"]) == (0, 0.0)
     assert {one["source"] for one in found["outcomes"]} == {"A1", "A2", "B1", "C1", "C2"}
     assert calls(server) == 5
+
+
+def test_what_stays_undone_is_said_with_what_to_do(server: ServerProcess, cli: Cli, tmp_path: Path) -> None:
+    failed = {"doc_id": "T1", "corpus": "2", "en": "A text. [[serve: 400]]", "pt": ""}
+    path = pira_workspace(tmp_path / "sea", [failed, TEXTS[0]], subject="the sea", subject_when={"corpus": "1"})
+    arguments = ("questions", "draft", "--from", "passages", "--model", "fake", "--n", 9, "-c", path)
+    done = cli(*arguments)
+    said = " ".join(done.out.split())
+    assert said.startswith("0 of 2 drafts by fake-1 wait for people; 1 held back (1 subject); 1 no draft (1 failed);")
+    assert "Run the same command again: failed calls are made again" in said
+    assert done.out.rstrip().endswith("next: quati-pool annotate")
+    path = pira_workspace(tmp_path / "law", subject="the law")
+    done = cli(*arguments[:-1], path, "--dry-run")
+    assert done.out == "fake-1 has nothing to write of 3 drafts (3 subject); nothing was asked.\n"
 
 
 def test_a_dry_run_says_what_it_would_cost(server: ServerProcess, cli: Cli, tmp_path: Path) -> None:

@@ -308,8 +308,8 @@ def test_evidence_is_a_collection_of_distinct_texts_with_those_of_answers_releva
         "Lost text.",
     }
     assert [tuple(topic) for topic in made.queries] == [
-        ("1", "Which birds of 1?", "10"),
-        ("two", "Which birds of two?", "10"),
+        ("1", "Which birds of 1?", "10", ""),
+        ("two", "Which birds of two?", "10", ""),
     ]
     relevant = {("1", "The jabiru is a stork."), ("1", "It nests high."), ("1", "The toco has a large bill.")}
     assert set(made.qrels) == {(query, corpus[text], 1) for query, text in {*relevant, ("two", "Shared text.")}}

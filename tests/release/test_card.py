@@ -69,7 +69,7 @@ def test_the_card_says_how_many_queries_programs_drafted(tmp_path: Path) -> None
     release = one(tmp_path)
     assert "drafted" not in card(release, PARTS)
     said = card(replace(release, drafted_by={"gpt-4o": 1}), PARTS)
-    assert "1 of 1 queries (100.0 %) was drafted by gpt-4o and accepted by people.\n\n## Grades" in said
+    assert "1 of 1 queries (100.0 %) was drafted by gpt-4o.\n\n## Grades" in said
 
 
 def test_estimates_are_shown_with_what_they_hold_for(tmp_path: Path) -> None:

@@ -57,10 +57,10 @@ def test_the_card_says_what_is_known() -> None:
 def test_the_card_says_how_many_questions_programs_drafted_and_nothing_without_drafts() -> None:
     of_200 = replace(FACTS, units={"train": 160, "validation": 20, "test": 20}, drafted_by={"gpt-4o": 37})
     said = card(ReleaseConfig(), "sea", of_200)
-    assert "\n\n37 of 200 questions (18.5 %) were drafted by gpt-4o and accepted by people.\n\n" in said
+    assert "\n\n37 of 200 questions (18.5 %) were drafted by gpt-4o; people accepted them.\n\n" in said
     two = card(ReleaseConfig(), "sea", replace(of_200, drafted_by={"qwen": 3, "<i>gpt": 1}))
     assert "1 of 200 questions (0.5 %) was drafted by " in two
-    assert "gpt, 3 (1.5 %) by qwen, and accepted by people." in two
+    assert "gpt, 3 (1.5 %) by qwen; people accepted them." in two
     assert "<i>" not in two
     assert "drafted" not in card(ReleaseConfig(), "sea", FACTS)
 

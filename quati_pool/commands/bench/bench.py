@@ -14,7 +14,7 @@ from quati_pool.commands.bench.provenance import Inputs
 from quati_pool.commands.bench.readers import NamedReader, open_readers, read_answers
 from quati_pool.commands.bench.retrieval import Curve, retrieve
 from quati_pool.commands.bench.systems_file import SystemsFile
-from quati_pool.commands.llm_runs import budget_spent, check_budget
+from quati_pool.commands.llm_runs import check_budget
 from quati_pool.commands.model_answers.asking import Answerer, ask, chosen_answerer
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import digest, file_digest
@@ -346,14 +346,9 @@ class _CaseRunner:
         left = None if options.budget is None else options.budget - self.spent
         answers = ask(task_run, self.answerer, journal, self.listener, left, self.stop)
         self.spent += answers.spent
-        if not isinstance(answers.error, (QuatiPoolError, OSError, type(None))):
-            raise answers.error  # a bug in this program
-        done = len(answers.values) + len(answers.failed)
-        if answers.ended is not None or answers.error is not None or done < len(task_run.ids):
-            ended = {"interrupted": "stopped"}
-            if options.budget is not None:
-                ended["budget"] = budget_spent(options.budget, self.spent, answers.needed, "question")
-            why = answers.error or ended.get(answers.ended or "", "for an unknown reason")
+        why = answers.cut_short(len(task_run.ids), options.budget, self.spent, "question")
+        if why is not None:
+            done = len(answers.values) + len(answers.failed)
             result.interrupted = answers.ended == "interrupted"
             result.error = QuatiPoolError(
                 f"{options.judge} was asked {done:,} of {len(task_run.ids):,} questions of "

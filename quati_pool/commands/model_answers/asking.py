@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from quati_pool.commands.llm_runs import Ending, LlmSession, check_price, cost_so_far, heard
+from quati_pool.commands.llm_runs import Ending, LlmSession, budget_spent, check_price, cost_so_far, heard
 from quati_pool.commands.model_answers.journal import Entry, Journal, open_journal
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import digest
@@ -142,6 +142,20 @@ class Answers:
         else:
             self.cost += cost
         self.tokens.update({kind: number for kind, number in (usage or {}).items() if number})
+
+    def cut_short(self, questions: int, budget: float | None, spent: float, one: str) -> str | None:
+        """Why not all of so many questions were asked; None if they were. ``spent`` is what the command has taken from
+        its ``budget``, in US dollars, and ``one`` what a question is called. Raises an error that is a bug in this
+        program."""
+        if not isinstance(self.error, (QuatiPoolError, OSError, type(None))):
+            raise self.error
+        if self.error is not None:
+            return str(self.error)
+        if self.ended is None and len(self.values) + len(self.failed) >= questions:
+            return None
+        if self.ended == "budget" and budget is not None:
+            return budget_spent(budget, spent, self.needed, one)
+        return "stopped" if self.ended == "interrupted" else "for an unknown reason"
 
 
 def ask(

@@ -166,7 +166,9 @@ def _drafted(found: DraftedQueries) -> str:
     was = "was" if found.queries == 1 else "were"
     of = counted(found.of, "judged query", "judged queries")
     family = wording.name(found.family)
-    return f"{found.queries:,} of {of} {was} drafted by its own family ({family}): figures on them may favour it."
+    return (
+        f"{found.queries:,} of {of} {was} drafted by its own model or family ({family}): figures on them may favour it."
+    )
 
 
 def _confirm(of_files: bool) -> str:

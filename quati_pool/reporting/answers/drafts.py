@@ -11,12 +11,14 @@ from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.tables import drafts as tables
 from quati_pool.text.pluralize import counted
 
+_SOURCES = {"passages": "passages", "taxonomy": "combinations", "clusters": "queries of clusters"}
+
 
 def drafts(report: DraftReport) -> Answer:
     """How many drafts wait for people, what became of the others, and the cost."""
-    total = len(report.outcomes)
+    total = report.sources
     if not total:
-        return Answer([f"There is nothing to draft from: no {report.origin}."])
+        return Answer([f"There is nothing to draft from: no {_SOURCES[report.origin]}."])
     waiting = f"{report.waiting:,} of {counted(total, 'draft', 'drafts')} by {wording.name(report.drafter)}"
     parts = [f"{waiting} {'waits' if report.waiting == 1 else 'wait'} for people"]
     if report.decided:
@@ -24,21 +26,26 @@ def drafts(report: DraftReport) -> Answer:
     if held := report.held_back:
         parts.append(f"{held.total():,} held back ({_reasons(held.most_common())})")
     if failed := report.failed:
-        parts.append(f"{failed.total():,} failed ({_reasons(failed.most_common())})")
-    if left := report.statuses["not_asked"]:
+        parts.append(f"{failed.total():,} no draft ({_reasons(failed.most_common())})")
+    if left := report.not_asked:
         parts.append(f"{left:,} not asked for")
     sentences = [f"{'; '.join(parts)}; {wording.asked_cost(report.calls, report.cost, report.unknown)}."]
     if total < report.wanted:
-        sentences.append(f"There are {total:,} {report.origin}, so fewer than the {report.wanted:,} of --n.")
+        sentences.append(f"There are {total:,} {_SOURCES[report.origin]}, so fewer than the {report.wanted:,} of --n.")
+    if report.failed["failed"] and report.error is None:
+        sentences.append("Run the same command again: failed calls are made again.")
     rest = f"--full lists every draft; {report.path} has them too."
-    return Answer(sentences, tables.outcomes(report), f"{rest}\nnext: quati-pool annotate" if report.waiting else rest)
+    if report.waiting or report.held_back["subject"]:
+        rest += "\nnext: quati-pool annotate"
+    return Answer(sentences, tables.outcomes(report), rest)
 
 
 def plan(found: DraftPlan) -> Answer:
     """What a run would ask, and what it would cost."""
     name, sources = wording.name(found.drafter), counted(found.sources, "draft", "drafts")
     if not found.to_ask:
-        return Answer([f"{name} has nothing left to write of {sources}; nothing was asked."])
+        closed = f" ({_reasons(found.closed.most_common())})" if found.closed else ""
+        return Answer([f"{name} has nothing to write of {sources}{closed}; nothing was asked."])
     cost = "at an unknown price" if found.cost is None else f"for about {dollars(found.cost)}"
     said = f"{name} would be asked for {found.to_ask:,} of {sources}, {cost}; nothing was asked."
     table = tables.plan(found)

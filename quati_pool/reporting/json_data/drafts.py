@@ -25,10 +25,10 @@ def _report(one: DraftReport) -> dict[str, Any]:
     counts = one.statuses
     return {
         **pick(one, "model drafter from=origin wanted"),
-        "drafts": len(one.outcomes),
+        "drafts": one.sources,
         "added": counts["added"],
         **pick(one, "waiting decided held_back failed"),
-        "not_asked": counts["not_asked"],
+        "not_asked": one.not_asked,
         "thresholds": _THRESHOLDS,
         **pick(one, "calls asked"),
         "cost": Undefined("no call has a known cost") if one.unknown and not one.cost else one.cost,

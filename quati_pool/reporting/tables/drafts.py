@@ -20,7 +20,7 @@ def outcomes(report: DraftReport) -> Table:
             for reason, count in report.held_back.most_common()
         ),
         *((f"no draft: {state}", count, "") for state, count in report.failed.most_common()),
-        ("not asked for", counts["not_asked"], ""),
+        ("not asked for", report.not_asked, ""),
     ]
     columns = [Column("drafts"), Column("n"), Column("from", prose=True)]
     return Table(f"Drafts from {report.origin}", columns, [row for row in rows if row[1]])

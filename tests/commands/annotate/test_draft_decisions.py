@@ -167,7 +167,7 @@ def test_drafts_of_pira_are_counted_and_released_by_name(tmp_path: Path) -> None
     rows = [json.loads(line) for line in (tmp_path / "jsonl/question.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(row["drafted_by"], row["person"]) for row in rows] == [(MODEL, None)] * 5
     card = (tmp_path / "jsonl/README.md").read_text(encoding="utf-8")
-    assert "5 of 5 questions (100.0 %) were drafted by gpt-4o-2024-11-20 and accepted by people." in card
+    assert "5 of 5 questions (100.0 %) were drafted by gpt-4o-2024-11-20; people accepted them." in card
     release(path, "pira", tmp_path / "pira", allow_missing=True)
     task = Pira.tasks["ir"]
     cases = [case for case in task.cases(tmp_path / "pira") if case.language == "en"]
@@ -200,4 +200,4 @@ def test_drafts_of_romqa_are_counted_and_only_those_accepted_are_released_as_dra
     # The query whose draft was refused has a person's question.
     assert sorted(str(row["drafted_by"]) for row in rows) == ["None"] * 4 + [MODEL] * 2
     card = (tmp_path / "jsonl/README.md").read_text(encoding="utf-8")
-    assert "2 of 6 questions (33.3 %) were drafted by gpt-4o-2024-11-20 and accepted by people." in card
+    assert "2 of 6 questions (33.3 %) were drafted by gpt-4o-2024-11-20; people accepted them." in card

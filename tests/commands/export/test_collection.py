@@ -70,7 +70,7 @@ def test_the_card_counts_the_queries_that_programs_drafted(tmp_path: Path) -> No
     (tmp_path / "queries.tsv").write_text("query_id\tquery\tdrafted_by\nq1\tharbour\tgpt-4o\n", encoding="utf-8")
     again = exported(config, "bundle")
     assert again.made
-    said = "1 of 1 queries (100.0 %) was drafted by gpt-4o and accepted by people."
+    said = "1 of 1 queries (100.0 %) was drafted by gpt-4o."
     assert said in (again.path / "README.md").read_text(encoding="utf-8")
 
 

@@ -48,7 +48,7 @@ def test_a_judge_within_all_bounds_is_usable() -> None:
 
 def test_queries_that_its_family_drafted_are_pointed_out_without_a_verdict() -> None:
     made = of_files(grades(drafted=DraftedQueries("openai", 40, 50)))
-    said = "40 of 50 judged queries were drafted by its own family (openai): figures on them may favour it."
+    said = "40 of 50 judged queries were drafted by its own model or family (openai): figures on them may favour it."
     assert sentences(made) == [*sentences(of_files()), said]
     assert answer([made]).table == answer([of_files()]).table
     assert grades_data(made)["drafted"] == {"family": "openai", "queries": 40, "of": 50}

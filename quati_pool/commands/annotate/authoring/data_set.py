@@ -159,9 +159,6 @@ def _public(record: Record, records: Records) -> Record:
     name = "cluster_id" if records.design.sources == "clusters" else "source_id"
     source = {} if name in record else {name: records.root(item_id).source_id}
     found: Record = _numbered({**ids, **source, **record}, records)
-    if "kept" in record:
-        # Columns of the sources, whatever their names are.
-        found["kept"] = record["kept"]
     # By the record where it says so: a draft that was refused is not the question that a person wrote after it.
     drafted_by = record.get("drafted_by", item.drafted_by)
     if drafted_by is not None:
@@ -177,6 +174,9 @@ def _numbered(value: Any, records: Records) -> Any:
         for name, inner in value.items():
             if name == "by":
                 found["person"] = records.people.get(inner)
+            elif name == "kept":
+                # Columns of the sources, whatever their names are.
+                found[name] = inner
             elif name == "translator":
                 found[name] = records.drafters[inner]
             elif name not in _INTERNAL:

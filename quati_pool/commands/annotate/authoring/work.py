@@ -251,7 +251,7 @@ class _Work:
         """What of a form's content began as a translation, as an entry's content has it (``MACHINE``); empty if nothing
         did. Unless it is ``stored`` already, raises WritingError for one that was neither edited nor checked."""
         found = {}
-        fields = {field.name: field for field in step.fields}
+        fields = {field.name: field for of_name in translatable(step).values() for field in of_name.values()}
         for name, said in sent.items() if isinstance(sent, Mapping) else ():
             request = said.get("request") if isinstance(said, Mapping) else None
             made = made_by(self.session.config, request) if name in fields and name in content else None

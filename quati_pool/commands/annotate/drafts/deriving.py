@@ -13,7 +13,7 @@ from quati_pool.annotation.authoring.pira import QUESTION, TEXT, Pira
 from quati_pool.commands.annotate.authoring.records import Record, Records
 from quati_pool.commands.annotate.drafts.drafters import registered_drafter
 from quati_pool.commands.annotate.drafts.requests import DraftRequests, DraftSource, DraftText, writing_prompt
-from quati_pool.commands.llm_runs import Ending, budget_spent, check_budget
+from quati_pool.commands.llm_runs import Ending, check_budget
 from quati_pool.commands.model_answers.asking import Answers, ask, chosen_answerer
 from quati_pool.errors import QuatiPoolError
 from quati_pool.llm.answer_prompts import AnswerRequest
@@ -174,14 +174,8 @@ def _take(found: DerivedByModel, wanted: _Wanted, parent: Record, origin: str, t
 
 def _count(found: DerivedByModel, answers: Answers, budget: float | None) -> None:
     found.calls, found.cost, found.unknown, found.ended = answers.calls, answers.cost, answers.unknown, answers.ended
-    if not isinstance(answers.error, (QuatiPoolError, OSError, type(None))):
-        raise answers.error  # a bug in this program
-    done = len(answers.values) + len(answers.failed)
-    if answers.error is None and answers.ended is None and done >= found.requests:
-        return
-    why: object = answers.error or ("stopped" if answers.ended == "interrupted" else "for an unknown reason")
-    if answers.ended == "budget" and budget is not None:
-        why = budget_spent(budget, answers.spent, answers.needed, "text")
-    found.error = QuatiPoolError(
-        f"{found.model} was not asked for everything ({why}); run the same command again: what is written is kept"
-    )
+    why = answers.cut_short(found.requests, budget, answers.spent, "text")
+    if why is not None:
+        found.error = QuatiPoolError(
+            f"{found.model} was not asked for everything ({why}); run the same command again: what is written is kept"
+        )

@@ -17,7 +17,7 @@ from quati_pool.commands.annotate.drafts.requests import DraftRequests, DraftSou
 from quati_pool.commands.annotate.drafts.taxonomy import TaxonomyPlan
 from quati_pool.commands.annotate.questions.writing import writing_questions
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.commands.llm_runs import budget_spent, check_budget
+from quati_pool.commands.llm_runs import check_budget
 from quati_pool.commands.model_answers.asking import Answerer, Answers, ask, chosen_answerer
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import digest, file_digest, locked_output
@@ -80,7 +80,7 @@ class Drafting:
         return {one: digest({"collection": self.session.config.name, "draft": key}) for one, key in keys.items()}
 
     def closed(self, sources: Sequence[DraftSource]) -> dict[str, HeldBack]:
-        """The sources that take no draft any more, and so are not asked about, each with the reason."""
+        """The sources that take no draft now, and so are not asked about, each with the reason."""
         version, _ = drafter(self.answerer, self.prompt)
         known = self.home.known(self.ids(self.requests(sources)), version)
         return {source: why for source, why in known.items() if isinstance(why, HeldBack)}
@@ -204,17 +204,12 @@ class _Run:
         report.cost += answers.cost
         report.unknown += answers.unknown
         report.ended = answers.ended
-        if not isinstance(answers.error, (QuatiPoolError, OSError, type(None))):
-            raise answers.error  # a bug in this program
-        done = len(answers.values) + len(answers.failed)
-        if answers.error is None and answers.ended is None and done >= asked:
-            return
-        why: object = answers.error or ("stopped" if answers.ended == "interrupted" else "for an unknown reason")
-        if answers.ended == "budget" and options.budget is not None:
-            why = budget_spent(options.budget, self._spent, answers.needed, "draft")
-        report.error = QuatiPoolError(
-            f"{options.model} was not asked for all drafts ({why}); run the same command again: what is written is kept"
-        )
+        why = answers.cut_short(asked, options.budget, self._spent, "draft")
+        if why is not None:
+            report.error = QuatiPoolError(
+                f"{options.model} was not asked for all drafts ({why}); run the same command again: what is written is "
+                "kept"
+            )
 
     def _outcomes(self, requests: DraftRequests, answers: Answers) -> tuple[list[NewDraft], list[Outcome]]:
         """The drafts to add, and what becomes of each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,14 +21,15 @@ _ASSUMED_OUTPUT = 200
 
 @dataclass(frozen=True, kw_only=True)
 class DraftPlan:
-    """The estimate for a run: ``sources`` of the ``wanted`` ones are there, of which the model is to be asked about
-    ``to_ask``. ``cost`` in US dollars is None if the price is unknown."""
+    """The estimate for a run: ``sources`` of the ``wanted`` ones are there, of which some are ``closed``, by reason,
+    and the model is to be asked about ``to_ask``. ``cost`` in US dollars is None if the price is unknown."""
 
     model: str
     drafter: str
     origin: str
     wanted: int
     sources: int
+    closed: Counter[str]
     to_ask: int
     input_tokens: int
     output_tokens: int
@@ -47,26 +49,25 @@ def plan_drafts(config_path: Path, options: DraftOptions, listener: Listener, da
             notes.append("each draft is told of the questions of its combination that are there now")
         else:
             sources = drafting.home.sources(options.count)
-        closed = drafting.closed(sources)
+        left_out = drafting.closed(sources)
+        closed = Counter(one.reason for one in left_out.values())
         if closed:
-            notes.append(f"{counted(len(closed), 'source', 'sources')} not asked about, as people or others were first")
-        requests = drafting.requests([source for source in sources if source.source_id not in closed])
+            why = ", ".join(f"{count:,} {reason}" for reason, count in closed.most_common())
+            notes.append(f"{counted(closed.total(), 'source', 'sources')} not asked about ({why})")
+        requests = drafting.requests([source for source in sources if source.source_id not in left_out])
         answerer = drafting.answerer
         written = read_journal(drafting.journal)
-        pending = {}
+        pending, outputs = {}, []
         for source_id in requests.ids:
             request = requests.request(source_id)
             entry = written.get(key := answerer.key(request))
             if entry is None or not final(entry):
                 # Later drafts of a combination will be told of earlier ones, and so are requests of their own.
                 pending[source_id if options.origin == "taxonomy" else key] = request
+            elif isinstance(usage := entry.get("usage"), dict) and usage.get("output") and entry.get("tries", 1):
+                outputs.append(usage["output"] / entry.get("tries", 1))
         model = answerer.parameters.model
         entered = sum(estimate(request.messages, model).tokens for request in pending.values())
-        outputs = [
-            entry["usage"]["output"] / entry.get("tries", 1)
-            for entry in written.values()
-            if isinstance(entry.get("usage"), dict) and entry["usage"].get("output") and entry.get("tries", 1)
-        ]
         left = round((sum(outputs) / len(outputs) if outputs else _ASSUMED_OUTPUT) * len(pending))
         how = estimate("", model).how
         notes.append(f"input tokens {how if how == ESTIMATED else 'counted as ' + how}")
@@ -85,6 +86,7 @@ def plan_drafts(config_path: Path, options: DraftOptions, listener: Listener, da
             origin=options.origin,
             wanted=options.count,
             sources=len(sources),
+            closed=closed,
             to_ask=len(pending),
             input_tokens=entered,
             output_tokens=left,

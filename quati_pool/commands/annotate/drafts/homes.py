@@ -68,7 +68,7 @@ class Home(ABC):
     @abstractmethod
     def known(self, ids: Mapping[str, str], drafted_by: str) -> dict[str, bool | HeldBack]:
         """Of sources with the id of the draft that a version writes from each: for a draft that is there, whether
-        people are still to decide on it; for a source that takes no draft any more, why. Others are left out."""
+        people are still to decide on it; for a source that takes no draft now, why. Others are left out."""
 
     @abstractmethod
     def there(self) -> dict[str | None, list[str]]:
@@ -163,12 +163,19 @@ class PiraQuestions(Home):
 
     def known(self, ids: Mapping[str, str], drafted_by: str) -> dict[str, bool | HeldBack]:
         items = {item.source_id: item for item in self._authoring.items(QUESTION) if item.drafted_by is not None}
-        entries = self._authoring.entries([item.item_id for item in items.values()])
-        return {
-            source: item.state == "open" and not _decided(entries.get(item.item_id, ()))
-            for source, draft_id in ids.items()
-            if (item := items.get(draft_id)) is not None
-        }
+        texts = {item.source_id: item for item in self._authoring.items(TEXT) if item.source_id in ids}
+        entries = self._authoring.entries([item.item_id for item in (*items.values(), *texts.values())])
+        found: dict[str, bool | HeldBack] = {}
+        for source, draft_id in ids.items():
+            if (item := items.get(draft_id)) is not None:
+                found[source] = item.state == "open" and not _decided(entries.get(item.item_id, ()))
+            elif not self._written_from(texts[source], entries.get(texts[source].item_id, ())):
+                found[source] = HeldBack("subject", TEXT, words="nobody has said that the text is about the subject")
+        return found
+
+    def _written_from(self, text: Item, entries: Iterable[Entry]) -> bool:
+        """Whether people may write questions from a text by now: an unrelated one leaves the collection."""
+        return any(name == "create" for name, _ in self._design.wanted(text, counting(list(entries))).tasks)
 
     def there(self) -> dict[str | None, list[str]]:
         written = written_texts(self.session)

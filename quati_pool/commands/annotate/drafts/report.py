@@ -60,6 +60,16 @@ class DraftReport:
         return Counter(one.status for one in self.outcomes)
 
     @property
+    def sources(self) -> int:
+        """How many sources there are, at most ``wanted``. There are always enough in a taxonomy, but a run that was cut
+        short has not planned all of them."""
+        return self.wanted if self.origin == "taxonomy" else len(self.outcomes)
+
+    @property
+    def not_asked(self) -> int:
+        return self.statuses["not_asked"] + self.sources - len(self.outcomes)
+
+    @property
     def waiting(self) -> int:
         return sum(one.waits for one in self.outcomes)
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from quati_pool.commands.annotate.drafts.homes import PURPOSE
 from quati_pool.commands.annotate.drafts.requests import DraftSource
 from quati_pool.commands.annotate.questions.rules import AXES, taxonomy
-from quati_pool.commands.annotate.questions.writing import state_of
+from quati_pool.commands.annotate.questions.writing import drafted, state_of
 from quati_pool.errors import InputError
 from quati_pool.files.artifacts import put_file
 from quati_pool.project.config import PoolConfig
@@ -37,7 +37,7 @@ _LABELS = {
 
 class Planned(NamedTuple):
     """A draft to ask for; ``others`` are the questions of its combination at the time, and the drafts for it that were
-    held back."""
+    held back or withdrawn."""
 
     cell: Cell
     number: int
@@ -82,6 +82,8 @@ class TaxonomyPlan:
             (theme, scope, kind) for theme in values["theme"] for scope in values["scope"] for kind in values["type"]
         ]
         texts = _texts(questions)
+        # What people refused is not to be written again.
+        told = _texts(questions, withdrawn_drafts=True)
         held: dict[Cell, list[str]] = {}
         for one in self.planned:
             if one.source_id in held_back:
@@ -93,7 +95,7 @@ class TaxonomyPlan:
         drawn = dict(zip(cells, hashes(PURPOSE, config.seed, *zip(*cells, strict=True)).tolist(), strict=True))
         chosen = sorted((cell for cell in cells if level[cell] == least), key=lambda cell: (drawn[cell], cell))[:room]
         for cell in chosen:
-            others = [*held.get(cell, ()), *texts.get(cell, ())]
+            others = [*held.get(cell, ()), *told.get(cell, ())]
             self.planned.append(Planned(cell, asked[cell] + 1, tuple(others[-MOST_SHOWN:])))
 
     def save(self) -> None:
@@ -107,12 +109,13 @@ class TaxonomyPlan:
         put_file(self._path, lambda partial: partial.write_text(text, encoding="utf-8"))
 
 
-def _texts(questions: Sequence[Question]) -> Mapping[Cell, list[str]]:
-    """The questions of each combination that are proposed or accepted, oldest first."""
+def _texts(questions: Sequence[Question], *, withdrawn_drafts: bool = False) -> Mapping[Cell, list[str]]:
+    """The questions of each combination that are proposed or accepted, or drafts that were withdrawn, oldest first."""
     found: dict[Cell, list[str]] = {}
     for one in questions:
-        last = one.last
-        if state_of(one) in ("proposed", "accepted") and None not in (last.theme, last.scope, last.type):
+        last, state = one.last, state_of(one)
+        shown = state in ("proposed", "accepted") or (withdrawn_drafts and state == "withdrawn" and drafted(one))
+        if shown and None not in (last.theme, last.scope, last.type):
             found.setdefault((str(last.theme), str(last.scope), str(last.type)), []).append(str(last.query))
     return found
 

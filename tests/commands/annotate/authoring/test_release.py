@@ -360,8 +360,9 @@ def test_what_derives_from_a_question_that_is_out_by_now_is_left_out(tmp_path: P
 
 
 def test_columns_that_sources_keep_are_released_whatever_their_names(tmp_path: Path) -> None:
-    texts = [{**text, "by": "FAO", "text_id": "7"} for text in TEXTS]
-    sources = {"path": "texts.csv", "text": {"pt": "pt", "en": "en"}, "keep": ["corpus", "by", "text_id"]}
+    columns = {"by": "FAO", "text_id": "7", "translator": "Rui"}
+    texts = [{**text, **columns} for text in TEXTS]
+    sources = {"path": "texts.csv", "text": {"pt": "pt", "en": "en"}, "keep": ["corpus", *columns]}
     path = workspace(tmp_path, texts, sources=sources, edited=0)
     with opened(path) as session:
         work_off(
@@ -380,7 +381,7 @@ def test_columns_that_sources_keep_are_released_whatever_their_names(tmp_path: P
     release(path, "jsonl", tmp_path / "out")
     for name in ("question", "text"):
         for one in json_lines(tmp_path / "out" / f"{name}.jsonl"):
-            assert one["kept"] == {"corpus": one["kept"]["corpus"], "by": "FAO", "text_id": "7"}
+            assert one["kept"] == {"corpus": one["kept"]["corpus"], **columns}
 
 
 def test_hugging_face_reads_the_data_set(pool: Path, tmp_path: Path) -> None:

@@ -128,6 +128,10 @@ def test_a_form_that_claims_what_no_model_wrote_is_the_persons(session: Annotati
             )
             == {}
         )
+    # Evidence is no text that a model could have written.
+    request = translate(session, ana, half(shown))["question.en"].request
+    task = work._task_of(session, session.person(ana), shown.item, shown.sha)
+    assert task.machine(shown.step, filled(shown), {"evidence": {"request": request, "checked": True}}) == {}
     outcome = work.submit(session, ana, sent(shown, filled(shown), machine=[1], confirmed=CONFIRMED))
     entry = rounds.rounds(session).entry(seq=outcome.seq)
     assert entry is not None

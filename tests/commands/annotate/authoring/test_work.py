@@ -501,6 +501,20 @@ def test_an_unrelated_text_leaves(tmp_path: Path) -> None:
     assert states["B1"] == ("kept", None)
 
 
+def test_what_a_program_has_written_from_a_text_keeps_it_in(tmp_path: Path) -> None:
+    with opened(workspace(tmp_path / "w", TEXTS[:1], subject="the sea")) as session:
+        ana = sign_in(session, "ana")
+        give(session, ana, related=True)
+        work.undo(session, ana, nonce())
+        give(session, ana, related=True)
+        [text] = rounds(session).items("text")
+        content = {f"{name}.{language}": "tide" for name in ("question", "answer") for language in ("pt", "en")}
+        rounds(session).add([NewItem("question", "draft", content, 0, text.item_id)])
+        with pytest.raises(ConflictError) as caught:
+            work.undo(session, ana, nonce())
+        assert caught.value.reason == "used"
+
+
 def test_changed_parameters_take_effect_when_the_rounds_are_opened(tmp_path: Path) -> None:
     path = workspace(tmp_path, TEXTS[:1])
     with opened(path) as session:

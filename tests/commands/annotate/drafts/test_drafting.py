@@ -3,6 +3,7 @@ ends the run."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from quati_pool.commands.annotate.authoring import release
+from quati_pool.commands.annotate.authoring import release, work
 from quati_pool.commands.annotate.drafts import drafting as steps
 from quati_pool.commands.annotate.drafts.drafting import DraftOptions
 from quati_pool.commands.annotate.drafts.estimate import plan_drafts
@@ -34,6 +35,7 @@ from quati_pool.stats.hashing import hashes
 from tests.commands import small_collection
 from tests.commands.annotate import writers
 from tests.commands.annotate.authoring import rounds
+from tests.commands.annotate.authoring.people_writing import prefilled
 from tests.commands.annotate.drafts.drafting import (
     calls,
     corpus_workspace,
@@ -120,6 +122,34 @@ def test_drafts_on_the_texts_of_rounds_are_questions_as_people_write_them(
     # What else reads the rounds takes them.
     with pytest.raises(QuatiPoolError, match="no question is finished yet"):
         release.release(path, "jsonl", tmp_path / "out")
+
+
+def test_a_text_is_drafted_from_once_people_have_said_that_it_is_about_the_subject(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    path = pira_workspace(tmp_path / "w", subject="the tides", subject_when={"corpus": "1"})
+    plan = plan_drafts(path, DraftOptions("passages", "fake", 10), Listener())
+    assert (plan.to_ask, plan.notes[0]) == (1, "2 sources not asked about (2 subject)")
+    report = run(path)
+    assert (report.statuses, report.held_back, calls(server)) == ({"added": 1, "held_back": 2}, {"subject": 2}, 1)
+    with rounds.opened(path) as session:
+        ana = writers.sign_in(session, "ana")
+        work.submit(session, ana, rounds.sent(shown := rounds.step(session, ana), prefilled(shown)))
+        rounds.end(session, ana)
+        for _ in range(2):
+            shown = rounds.step(session, ana)
+            if shown.step.name == "set":  # the text was just found to be related
+                rounds.end(session, ana)
+                shown = rounds.step(session, ana)
+            work.submit(session, ana, rounds.sent(shown, {"related": "tide" in shown.shown["text"]["en"]}))
+    # The unrelated one is out, the other one is drafted from now.
+    assert run(path).statuses == {"there": 1, "added": 1}
+    with AnnotationSession.open(path) as session:
+        found = rounds.rounds(session).items()
+    out = {one.item_id for one in found if one.state == "out"}
+    assert [one.source_id for one in found if one.item_id in out] == ["A2"]
+    assert not out & {one.parent_id for one in found}
+    assert calls(server) == 2
 
 
 # ---- nothing is paid for twice
@@ -509,8 +539,12 @@ def test_a_dry_run_asks_nothing_and_counts_what_is_left(server: ServerProcess, t
         False,
     )
     run(path, count=4)
+    # What the model wrote for other questions, such as translations, says nothing of the length of these.
+    kept = path.parent / "cache" / "drafts" / "fake.jsonl"
+    other = {"request": "f" * 64, "state": "ok", "value": ["x"], "tries": 1, "usage": {"output": 90_000}}
+    kept.write_text(kept.read_text("utf-8") + f"{json.dumps(other)}\n", encoding="utf-8")
     left = plan_drafts(path, DraftOptions("passages", "fake", 10), Listener())
-    mean = sum(line["usage"]["output"] for line in journal(path)) / 4
+    mean = sum(line["usage"]["output"] for line in journal(path)[:4]) / 4
     assert (left.to_ask, left.output_tokens) == (6, round(6 * mean))
     assert left.input_tokens < plan.input_tokens
     assert plan_drafts(path, DraftOptions("passages", "fake", 4), Listener()).to_ask == 0

@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quati_pool.commands.annotate.drafts.taxonomy import MOST_SHOWN, Planned, TaxonomyPlan
+from quati_pool.commands.annotate.questions import writing
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.reporting.answers import drafts as answers
 from quati_pool.store.records import Question, QuestionEvent
 from tests.commands.annotate import writers
 from tests.commands.annotate.drafts.drafting import calls, corpus_workspace, proposed, rows, run, with_judge, written
@@ -88,6 +90,21 @@ def test_withdrawn_questions_and_others_themes_do_not_count(config: PoolConfig) 
     plan.extend(config, questions, set(), {}, 10)
     assert {one.cell for one in plan.planned} == {CELLS[0], CELLS[1]}
     assert all(one.others == () for one in plan.planned)
+
+
+def test_a_draft_that_people_withdrew_is_made_up_for_and_told_of(server: ServerProcess, tmp_path: Path) -> None:
+    path = workspace(tmp_path / "w")
+    run(path, "taxonomy", 4)
+    refused = proposed(path)[0]
+    with AnnotationSession.open(path) as session:
+        ana = writers.sign_in(session, "ana")
+        seen, nonce = writers.seen(session, refused.question_id), writers.nonce()
+        writing.withdraw(session, ana, refused.question_id, seen, nonce, "nobody asks that")
+    report = run(path, "taxonomy", 5)
+    # It is not the same request again, which would lead to the same draft.
+    assert (report.statuses, calls(server)) == ({"there": 4, "added": 1}, 5)
+    assert plan_of(path)[-1]["others"] == [refused.last.query]
+    assert cell_of(proposed(path)[-1]) == cell_of(refused)
 
 
 def test_a_draft_that_came_to_nothing_counts_and_is_told_of(config: PoolConfig) -> None:
@@ -171,6 +188,11 @@ def test_a_plan_that_a_budget_cut_short_is_gone_on_with(server: ServerProcess, t
     assert report.ended == "budget"
     added = report.statuses["added"]
     assert 0 < added < 30
+    # Sources that the run did not come to count too.
+    assert (report.sources, report.not_asked) == (30, 30 - added)
+    said = answers.drafts(report).sentences
+    assert len(said) == 1
+    assert said[0].startswith(f"{added} of 30 drafts by fake-1 wait for people; {30 - added} not asked for; US$ ")
     # What is planned is at most a wave ahead, and no draft of the next wave is asked for.
     assert added <= len(plan_of(path)) <= added + len(CELLS)
     rest = run(path, "taxonomy", 30)
