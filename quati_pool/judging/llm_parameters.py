@@ -14,6 +14,7 @@ from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.limits import Limits
 from quati_pool.llm.options import Options
 from quati_pool.llm.prices import Price, price_of
+from quati_pool.llm.server_capabilities import Capabilities
 from quati_pool.llm.thoughts import ThoughtMarks
 
 # They change how answers are obtained or read, not what is asked.
@@ -57,10 +58,14 @@ def price_for(parameters: LlmParameters, folder: Path, model: str | None = None)
     return price_of(model or parameters.model, folder / prices if prices else None)
 
 
-def client_for(parameters: LlmParameters, on_event: Callable[[Event], None] | None = None) -> Client:
-    """The client with the parameters' endpoint, options and limits."""
+def client_for(
+    parameters: LlmParameters,
+    on_event: Callable[[Event], None] | None = None,
+    capabilities: Capabilities | None = None,
+) -> Client:
+    """The client with the parameters' endpoint, options and limits; ``capabilities`` as of ``Client``."""
     endpoint, options, limits = (part_of(parameters, model) for model in (Endpoint, Options, Limits))
-    return Client(endpoint, options, limits, on_event=on_event)
+    return Client(endpoint, options, limits, on_event=on_event, capabilities=capabilities)
 
 
 def part_of(parameters: LlmParameters, model: type[Any]) -> Any:

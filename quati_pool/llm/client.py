@@ -45,14 +45,20 @@ class Client(Connection):
         limits: Limits | None = None,
         retry: Retry | None = None,
         on_event: Callable[[Event], None] | None = None,
+        capabilities: Capabilities | None = None,
     ) -> None:
-        """Raises FatalError if there is no usable key or address, or a variable of ``extra_body`` is not set."""
+        """``capabilities`` are those of an earlier client of the same server and schema, which ``prepare`` then asks
+        for no more.
+
+        Raises FatalError if there is no usable key or address, or a variable of ``extra_body`` is not set.
+        """
         self.options = options or Options()
         super().__init__(endpoint, limits, retry, on_event, extra_body=self.options.extra_body)
         self.probes: list[Completion] = []
         """The answers to the requests of ``prepare``, which cost tokens too."""
         self._filled = self.options.model_copy(update={"extra_body": filled(self.options.extra_body, "extra_body")})
-        self._use(Capabilities.of(endpoint.model, self.options))
+        self._prepared = capabilities is not None
+        self._use(capabilities or Capabilities.of(endpoint.model, self.options))
         self._base64 = True
 
     async def __aenter__(self) -> Self:
@@ -164,6 +170,8 @@ class Client(Connection):
         which schemas they accept.
         Raises FatalError, ServerDown (within some 30 seconds, or one time-out) or Stopped.
         """
+        if self._prepared:
+            return
         request = Request([{"role": "user", "content": PROBE}], schema or PROBE_SCHEMA)
         # There are fewer parameters to change than this; the bound ends the loop for a server that contradicts itself.
         for _ in range(10):

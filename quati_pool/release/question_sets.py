@@ -91,9 +91,9 @@ class QuestionFacts:
 
     ``units`` counts the units by split, ``split_by`` what was drawn, ``seed`` by which seed. ``rounds`` are the numbers
     of finished tasks; ``out`` counts what was left out, by kind and reason; ``open`` what was not finished by then, by
-    kind. ``drafted_by`` counts the units that a program drafted, by its name, ``derived_by`` the accepted texts that
-    one derived. ``verified``, ``sizes`` and ``naturalness`` are of questions on constraints, of which
-    ``shared_constraints`` are in several splits.
+    kind. ``drafted_by`` counts the units that a program drafted, by its name, ``translated_by`` the texts of units that
+    began as its translation, ``derived_by`` the accepted texts that one derived. ``verified``, ``sizes`` and
+    ``naturalness`` are of questions on constraints, of which ``shared_constraints`` are in several splits.
     """
 
     unit: str
@@ -107,6 +107,7 @@ class QuestionFacts:
     human: Sequence[HumanScore] = ()
     agreement: Sequence[AspectAgreement] = ()
     drafted_by: Mapping[str, int] = field(default_factory=dict)
+    translated_by: Mapping[str, int] = field(default_factory=dict)
     derived_by: Mapping[str, int] = field(default_factory=dict)
     verified: Verified | None = None
     sizes: Sequence[QuestionSizes] = ()
@@ -131,9 +132,13 @@ def card(about: ReleaseConfig, name: str, facts: QuestionFacts) -> str:
     ]
     if facts.drafted_by:
         sections.append(f"{drafted(facts.drafted_by, total, unit)}; people accepted them.")
-    if facts.derived_by:
-        by = ", ".join(f"{line(model)} {count:,}" for model, count in sorted(facts.derived_by.items()))
-        sections.append(f"Texts that programs derived and people accepted: {by}.")
+    for said, counts in (
+        ("Texts that began as a program's translation and that people checked or corrected", facts.translated_by),
+        ("Texts that programs derived and people accepted", facts.derived_by),
+    ):
+        if counts:
+            by = ", ".join(f"{line(model)} {count:,}" for model, count in sorted(counts.items()))
+            sections.append(f"{said}: {by}.")
     if facts.human:
         sections += [
             "## How well people answer",

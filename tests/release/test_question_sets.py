@@ -65,6 +65,16 @@ def test_the_card_says_how_many_questions_programs_drafted_and_nothing_without_d
     assert "drafted" not in card(ReleaseConfig(), "sea", FACTS)
 
 
+def test_the_card_says_how_many_texts_programs_translated_and_nothing_without_translations() -> None:
+    said = card(ReleaseConfig(), "sea", replace(FACTS, translated_by={"gpt-4o": 1200, "<b>qwen": 3}))
+    lead = "Texts that began as a program's translation and that people checked or corrected: "
+    (sentence,) = (one for one in said.split("\n\n") if one.startswith(lead))
+    assert sentence.endswith(", gpt-4o 1,200.")
+    assert "qwen 3, " in sentence
+    assert "<b>" not in sentence
+    assert "translation" not in card(ReleaseConfig(), "sea", FACTS)
+
+
 def test_the_card_of_questions_on_constraints_says_how_they_were_drawn_verified_and_rated() -> None:
     sizes = [
         QuestionSizes("all", 4, 12, (2.25, 2.0), 0.125, (1203.5, 7.0), (3.0, 3.0)),

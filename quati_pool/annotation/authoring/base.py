@@ -19,7 +19,11 @@ from quati_pool.files.triples import EntityText
 from quati_pool.stats.hashing import hashes
 from quati_pool.store.authoring_records import Apart, Entry, Item, RoundRules, Wanted, counting
 
+DRAFT_ROUND = "draft"
+"""The round in which people decide on a question that a program drafted, in every design that takes drafts."""
+
 __all__ = [
+    "DRAFT_ROUND",
     "Checked",
     "Design",
     "Doubt",

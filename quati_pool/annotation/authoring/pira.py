@@ -15,7 +15,7 @@ from pydantic import Field as Setting
 from pydantic import model_validator
 
 from quati_pool.annotation.authoring import text_checks
-from quati_pool.annotation.authoring.base import Design, Made, Parameters, Round, Source, Version
+from quati_pool.annotation.authoring.base import DRAFT_ROUND, Design, Made, Parameters, Round, Source, Version
 from quati_pool.annotation.authoring.forms import (
     MACHINE,
     Checked,
@@ -171,8 +171,8 @@ class Pira(Design[PiraParameters]):
     def _wanted_of_question(self, item: Item, entries: Sequence[Entry]) -> Wanted:
         tasks = set()
         if item.drafted_by is not None:
-            tasks.add(("draft", 1))
-            decided = next((entry for entry in reversed(entries) if entry.round == "draft"), None)
+            tasks.add((DRAFT_ROUND, 1))
+            decided = next((entry for entry in reversed(entries) if entry.round == DRAFT_ROUND), None)
             if decided is None:
                 return Wanted(frozenset(tasks))
             if decided.action == "refused":
@@ -378,7 +378,7 @@ def versions(item: Item, entries: Sequence[Entry]) -> dict[str, list[Version]]:
     own = [entry for entry in entries if entry.item_id == item.item_id]
     maker = next((entry for entry in entries if entry.seq == item.made_by), None)
     author = "" if maker is None else maker.by
-    begun = "create" if item.drafted_by is None else "draft"
+    begun = "create" if item.drafted_by is None else DRAFT_ROUND
     found: dict[str, list[Version]] = {}
 
     def add(name: str, value: Any, by: str, round_name: str, seq: int, entry: Entry | None) -> None:
@@ -428,7 +428,7 @@ def _written(entries: Sequence[Entry]) -> Iterator[tuple[str, Any, Entry]]:
                 yield f"{kind}.{numbers[curations[entry.seq][number]]}.{language}", value, entry
             else:
                 yield name, value, entry
-        if entry.round in ("draft", "edit") and "evidence" not in entry.content:
+        if entry.round in (DRAFT_ROUND, "edit") and "evidence" not in entry.content:
             yield "evidence", [], entry
 
 
@@ -521,7 +521,7 @@ def _rounds(parameters: PiraParameters, languages: Sequence[str]) -> Iterator[Ro
     yield Round("subject", (Step("subject", ("text", "subject"), (Field("related", "yes_no", "related"),)),))
     yield Round("create", (Step("set", ("text",), both(prefilled=False)),), several=True, most=parameters.per_text)
     yield Round(
-        "draft",
+        DRAFT_ROUND,
         (Step("draft", ("text", "question", "answer", "evidence", "similar"), both(prefilled=True)),),
         refusals=_REFUSED_DRAFT,
     )

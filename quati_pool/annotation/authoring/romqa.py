@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field as Setting
 from pydantic import model_validator
 
-from quati_pool.annotation.authoring.base import Design, Made, Parameters, Round, Source
+from quati_pool.annotation.authoring.base import DRAFT_ROUND, Design, Made, Parameters, Round, Source
 from quati_pool.annotation.authoring.cluster_records import evidence_texts
 from quati_pool.annotation.authoring.forms import Field, Step
 from quati_pool.files.triples import EntityText
@@ -34,7 +34,7 @@ SMALL_CLUSTER = "small_cluster"
 
 LANGUAGE = "language"
 REFUSED_QUERY = ("unnatural", "unclear", "other")
-REFUSED_DRAFT = ("unnatural", "unclear", "says_more", "says_less", "other_meaning", "other")
+REFUSED_DRAFT = ("unnatural", "unclear", "says_more", "says_less", "other_meaning", LANGUAGE, "other")
 REFUSED_QUESTION = ("says_more", "says_less", "other_meaning", LANGUAGE, "other")
 
 DRAFT_STEP = "draft_query"
@@ -116,9 +116,9 @@ class Romqa(Design[RomqaParameters]):
         if item.kind == BLOCK:
             tasks = _replicates("rate", self.parameters.raters)
             return Wanted(tasks, "kept" if len(_last(entries, "rate")) >= self.parameters.raters else "open")
-        written, decided = _newest(entries, "write"), _newest(entries, "draft")
+        written, decided = _newest(entries, "write"), _newest(entries, DRAFT_ROUND)
         drafted = self._drafted(item) is not None
-        tasks = _replicates("draft", 1) if drafted and (decided is not None or written is None) else frozenset()
+        tasks = _replicates(DRAFT_ROUND, 1) if drafted and (decided is not None or written is None) else frozenset()
         if not drafted or written is not None or (decided is not None and decided.action == "refused"):
             tasks |= _replicates("write", 1)
         if written is not None and written.action == "refused":
@@ -192,7 +192,7 @@ class Romqa(Design[RomqaParameters]):
                 {"by": one.by, "task_id": one.task_id, "exact": one.action == "given", "reason": one.reason}
                 for one in _last(entries, "verify")
             ],
-            "drafted_by": item.drafted_by if asked is not None and asked.round == "draft" else None,
+            "drafted_by": item.drafted_by if asked is not None and asked.round == DRAFT_ROUND else None,
         }
 
     def left_out(self, units: Sequence[Mapping[str, Any]]) -> dict[int, str]:
@@ -259,7 +259,7 @@ def _newest(entries: Sequence[Entry], round_name: str) -> Entry | None:
 
 def _asked(entries: Sequence[Entry]) -> Entry | None:
     """The entry with the question: what somebody wrote, or else a draft as it was accepted."""
-    found = _newest(entries, "write") or _newest(entries, "draft")
+    found = _newest(entries, "write") or _newest(entries, DRAFT_ROUND)
     return found if found is not None and found.action == "given" else None
 
 
@@ -275,7 +275,7 @@ def _rounds(question: str, language: str) -> Iterator[Round]:
     yield Round("write", (Step("write", query, (field,)),), refusals=REFUSED_QUERY)
     # After writing, since later rounds are served first: what a model drafted is decided on before more is written.
     draft = Step(DRAFT_STEP, (*query, "question"), (field._replace(prefilled=question),))
-    yield Round("draft", (draft,), refusals=REFUSED_DRAFT)
+    yield Round(DRAFT_ROUND, (draft,), refusals=REFUSED_DRAFT)
     yield Round("verify", (Step("verify", (*query, "question"), ()),), apart="item", refusals=REFUSED_QUESTION)
     ratings = tuple(Field(f"natural.{side}", "scale", f"natural_{side}", values=("1", "5")) for side in SIDES)
     yield Round("rate", (Step("rate", ("questions",), ratings),), apart="parent")

@@ -12,9 +12,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from quati_pool.annotation.authoring.base import DRAFT_ROUND
 from quati_pool.annotation.authoring.pira import DERIVED
 from quati_pool.commands.annotate.authoring.estimate import Estimate, share_of
-from quati_pool.commands.annotate.authoring.records import DRAFT_ROUND, Records
+from quati_pool.commands.annotate.authoring.records import Records
 from quati_pool.commands.annotate.drafter_names import drafter_names
 from quati_pool.store.authoring_records import DRAFT, Item, counting
 from quati_pool.store.database import Store

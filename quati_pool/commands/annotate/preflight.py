@@ -38,6 +38,8 @@ def check(config_path: Path, host: str, database: str | None = None) -> list[str
             notes.append("nobody has an access code yet; run: quati-pool annotate --lead NAME")
         if session.design is not None:
             notes += _rounds(session)
+        if session.translator is not None and (problem := session.translator.problem) is not None:
+            notes.append(f"nothing can be translated in people's forms: {problem}")
         if not Workspace(session.config.folder).pool.exists():
             if session.design is None:
                 notes.append("there is no pool yet, so people can only write questions; run: quati-pool build")

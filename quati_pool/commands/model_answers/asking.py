@@ -26,6 +26,7 @@ from quati_pool.llm.connection import Event
 from quati_pool.llm.options import Request
 from quati_pool.llm.prices import Price
 from quati_pool.llm.runner import Runner
+from quati_pool.llm.server_capabilities import Capabilities
 from quati_pool.llm.thoughts import Marks, marks_of, split
 from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener
@@ -62,6 +63,8 @@ class Answerer:
     """The folder of pool.yaml, to which ``prices`` is relative."""
     said: set[str] = field(default_factory=set)
     """The lines about the endpoint that the user has already been shown, across all runs of this process."""
+    capabilities: dict[str, Capabilities] = field(default_factory=dict)
+    """What the server accepts, as found out in an earlier run of this process, by the digest of the answers' schema."""
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -326,8 +329,10 @@ class _AnswerRun:
         @asynccontextmanager
         async def connect() -> AsyncIterator[_AnswerCaller]:
             schema = self.questions.request(next(iter(self.pending))).form.schema()
-            client = client_for(answerer.parameters, self._heard)
+            known = answerer.capabilities.get(key := digest(schema))
+            client = client_for(answerer.parameters, self._heard, known)
             async with session.connected(client, schema, lambda cost: answers.count(cost, None)):
+                answerer.capabilities[key] = client.capabilities
                 yield _AnswerCaller(client, price, budget, answerer)
 
         runner = Runner(self._tasks(), connect, self._write)

@@ -236,10 +236,20 @@ def facts(data: DataSet) -> QuestionFacts:
         human=[HumanScore(one.language, one.f1.value, one.em.value, one.n) for one in found.human if one.n],
         agreement=agreement,
         drafted_by=Counter(records.drafters[one["drafted_by"]] for one in records.units if one.get("drafted_by")),
+        translated_by=Counter(translators(records)),
         derived_by=derived,
         shared_constraints=data.shared_constraints,
         **({} if found.romqa is None else _romqa_facts(found.romqa)),
     )
+
+
+def translators(records: Records) -> Iterator[str]:
+    """For each text of a unit that a program translated, the name of the first one that did."""
+    for record in records.units:
+        for versions in record.get("versions", {}).values():
+            translated = next((one["machine"] for one in versions if "machine" in one), None)
+            if translated is not None:
+                yield records.drafters[translated["translator"]]
 
 
 def _romqa_facts(found: RomqaReport) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from quati_pool.annotation.authoring.base import Design, with_origin
+from quati_pool.annotation.authoring.base import DRAFT_ROUND, Design, with_origin
 from quati_pool.annotation.authoring.forms import MACHINE
 from quati_pool.commands.annotate.authoring.sources import design_of
 from quati_pool.commands.annotate.drafter_names import drafter_names
@@ -19,9 +19,6 @@ from quati_pool.store.authoring_records import SAYING, Entry, Item, ItemState, R
 from quati_pool.store.database import Store
 
 Record = dict[str, Any]
-
-DRAFT_ROUND = "draft"
-"""The round in which people decide on a question that a program drafted."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,8 @@ from quati_pool.commands.model_answers.asking import Answers, ask, chosen_answer
 from quati_pool.commands.model_answers.journal import Entry, read_journal
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import locked_output
+from quati_pool.judging.llm_parameters import client_for
+from quati_pool.llm.faults import FatalError
 from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
@@ -81,6 +83,15 @@ class Translator:
                 f"which is not known; name a file with it under prices: of judges.{settings.translator}, or drop "
                 "translator_budget"
             )
+
+    @property
+    def problem(self) -> str | None:
+        """Why the model cannot be asked, such as a missing key; None if it can."""
+        try:
+            client_for(self._answerer.parameters)
+        except FatalError as error:
+            return str(error)
+        return None
 
     @cached_property
     def _version(self) -> str:

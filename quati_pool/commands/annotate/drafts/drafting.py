@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,13 +61,10 @@ class Drafting:
     def requests(self, sources: Sequence[DraftSource]) -> DraftRequests:
         return DraftRequests(self.options.origin, self.kind, self.home.languages, self.home.texts, sources)
 
-    def extend(self, plan: TaxonomyPlan, outcomes: Sequence[Outcome] = ()) -> None:
-        """Plans some more drafts for the taxonomy, as the questions are now and after these outcomes."""
+    def extend(self, plan: TaxonomyPlan, added: Collection[str], held_back: Mapping[str, str]) -> None:
+        """Plans some more drafts for the taxonomy; ``added`` and ``held_back`` as in ``TaxonomyPlan.extend``."""
         room = self.options.count - len(plan.planned)
-        added = {one.source_id for one in outcomes if one.status in ("added", "there")}
-        field = self.home.texts[0].field
-        held = {one.source_id: one.draft[field] for one in outcomes if one.held is not None and one.draft is not None}
-        plan.extend(self.session.config, self.session.questions.current(), added, held, room)
+        plan.extend(self.session.config, self.session.questions.current(), added, held_back, room)
 
     def planned(self, plan: TaxonomyPlan) -> list[DraftSource]:
         """The sources of the run that are planned by now."""
@@ -79,11 +76,14 @@ class Drafting:
         keys = {one: self.answerer.key(requests.request(one)) for one in requests.ids}
         return {one: digest({"collection": self.session.config.name, "draft": key}) for one, key in keys.items()}
 
+    def known(self, sources: Sequence[DraftSource]) -> dict[str, bool | HeldBack]:
+        """As of ``Home.known``, for the drafts that this model writes from these sources."""
+        version, _ = drafter(self.answerer, self.prompt)
+        return self.home.known(self.ids(self.requests(sources)), version)
+
     def closed(self, sources: Sequence[DraftSource]) -> dict[str, HeldBack]:
         """The sources that take no draft now, and so are not asked about, each with the reason."""
-        version, _ = drafter(self.answerer, self.prompt)
-        known = self.home.known(self.ids(self.requests(sources)), version)
-        return {source: why for source, why in known.items() if isinstance(why, HeldBack)}
+        return {source: why for source, why in self.known(sources).items() if isinstance(why, HeldBack)}
 
     @property
     def prompt(self) -> AnswerPrompt:
@@ -163,7 +163,7 @@ class _Run:
         """The source of each draft_id: the same request is one draft, of the first source that leads to it."""
 
     def by_taxonomy(self) -> None:
-        """Asks in waves: each combination gets at most one draft in a wave, so that the next one is told of it."""
+        """Asks in waves: each combination gets at most one draft in a wave, which the next request for it shows."""
         plan = TaxonomyPlan(self.drafting.plan_path)
         settled = 0
         while True:
@@ -174,7 +174,10 @@ class _Run:
                 settled = len(sources)
             if settled >= self.drafting.options.count:
                 return
-            self.drafting.extend(plan, self.report.outcomes)
+            outcomes, field = self.report.outcomes, self.drafting.home.texts[0].field
+            added = {one.source_id for one in outcomes if one.status in ("added", "there")}
+            held = {one.source_id: one.draft[field] for one in outcomes if one.held and one.draft}
+            self.drafting.extend(plan, added, held)
             plan.save()
 
     def settle(self, sources: Sequence[DraftSource]) -> bool:

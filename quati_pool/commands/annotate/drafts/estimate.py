@@ -43,10 +43,11 @@ def plan_drafts(config_path: Path, options: DraftOptions, listener: Listener, da
         notes = []
         if options.origin == "taxonomy":
             plan = TaxonomyPlan(drafting.plan_path)
+            added = drafting.known(drafting.planned(plan))
             while len(plan.planned) < options.count:
-                drafting.extend(plan)
+                drafting.extend(plan, added, {})
             sources = drafting.planned(plan)
-            notes.append("each draft is told of the questions of its combination that are there now")
+            notes.append("each request shows the questions of its combination that are there now")
         else:
             sources = drafting.home.sources(options.count)
         left_out = drafting.closed(sources)
@@ -62,7 +63,7 @@ def plan_drafts(config_path: Path, options: DraftOptions, listener: Listener, da
             request = requests.request(source_id)
             entry = written.get(key := answerer.key(request))
             if entry is None or not final(entry):
-                # Later drafts of a combination will be told of earlier ones, and so are requests of their own.
+                # Later requests for a combination will show earlier drafts, and so differ from each other.
                 pending[source_id if options.origin == "taxonomy" else key] = request
             elif isinstance(usage := entry.get("usage"), dict) and usage.get("output") and entry.get("tries", 1):
                 outputs.append(usage["output"] / entry.get("tries", 1))

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from quati_pool.annotation.authoring.base import Design, Step
+from quati_pool.annotation.authoring.base import DRAFT_ROUND, Design, Step
 from quati_pool.annotation.authoring.pira import QUESTION, TEXT, Pira
 from quati_pool.annotation.authoring.romqa import DRAFT_STEP, QUERY, Romqa
 from quati_pool.commands.annotate.authoring.sources import open_rounds, rounds_of
@@ -213,7 +213,7 @@ class RomqaQuestions(Home):
         self._design = design
         self.languages = design.languages
         (self._text,) = self.texts
-        (self._step,) = design.rounds["draft"].steps
+        (self._step,) = design.rounds[DRAFT_ROUND].steps
         assert self._step.name == DRAFT_STEP
         open_rounds(session)
 
@@ -282,7 +282,7 @@ def _drawn(items: Sequence[Item], seed: int, count: int) -> list[Item]:
 
 def _decided(entries: Iterable[Entry]) -> bool:
     """Whether somebody has accepted or refused the draft that these are the entries of."""
-    return any(entry.round == "draft" for entry in counting(list(entries)))
+    return any(entry.round == DRAFT_ROUND for entry in counting(list(entries)))
 
 
 def _checked(

@@ -1,4 +1,5 @@
-"""Drafts for the combinations of a taxonomy: which ones are asked for, in order, and which questions each is told of.
+"""Drafts for the combinations of a taxonomy: which ones are asked for, in order, and which questions each request
+shows.
 
 What a draft was asked for is kept in a file before the model is asked. A later run asks for the same in the same words,
 so that nothing is paid for twice although there are more questions by then.
@@ -26,7 +27,7 @@ from quati_pool.text.fencing import sendable
 Cell = tuple[str, str, str]
 
 MOST_SHOWN = 50
-"""The most questions of a combination that a draft is told of, the newest ones."""
+"""The most questions of a combination that a request shows, the newest ones."""
 
 _LABELS = {
     "pt": ("Tema", "Abrangência", "Tipo"),
@@ -83,7 +84,7 @@ class TaxonomyPlan:
         ]
         texts = _texts(questions)
         # What people refused is not to be written again.
-        told = _texts(questions, withdrawn_drafts=True)
+        shown = _texts(questions, withdrawn_drafts=True)
         held: dict[Cell, list[str]] = {}
         for one in self.planned:
             if one.source_id in held_back:
@@ -95,7 +96,7 @@ class TaxonomyPlan:
         drawn = dict(zip(cells, hashes(PURPOSE, config.seed, *zip(*cells, strict=True)).tolist(), strict=True))
         chosen = sorted((cell for cell in cells if level[cell] == least), key=lambda cell: (drawn[cell], cell))[:room]
         for cell in chosen:
-            others = [*held.get(cell, ()), *told.get(cell, ())]
+            others = [*held.get(cell, ()), *shown.get(cell, ())]
             self.planned.append(Planned(cell, asked[cell] + 1, tuple(others[-MOST_SHOWN:])))
 
     def save(self) -> None:

@@ -12,8 +12,10 @@ import pytest
 
 from quati_pool.annotation.authoring.forms import MACHINE, WritingError
 from quati_pool.commands.annotate.authoring import work
+from quati_pool.commands.annotate.authoring.data_set import translators
 from quati_pool.commands.annotate.authoring.records import open_records
 from quati_pool.commands.annotate.authoring.translator import Translation
+from quati_pool.commands.annotate.preflight import check
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import ConfigError
 from quati_pool.store.errors import ConflictError
@@ -97,6 +99,7 @@ def test_each_text_is_translated_once_and_its_version_stays_with_it(
     (record,) = records.of("question")
     assert record["versions"]["question.en"][0]["machine"] == {"translator": version, "edited": False}
     assert "machine" not in record["versions"]["question.pt"][0]
+    assert list(translators(records)) == ["fake-1", "fake-1"]
 
 
 def test_what_was_taken_back_says_again_what_a_model_wrote_and_not_which(session: AnnotationSession, ana: str) -> None:
@@ -237,6 +240,13 @@ def test_a_budget_needs_a_price(tmp_path: Path) -> None:
     path = workspace(tmp_path / "sea", {"model": "unknown-9"}, translator_budget=1)
     with pytest.raises(ConfigError, match=r"authoring\.translator_budget: needs the price of unknown-9"):
         AnnotationSession.open(path)
+
+
+def test_people_who_serve_the_app_learn_that_the_models_key_is_missing(tmp_path: Path) -> None:
+    path = workspace(tmp_path / "sea", {"api_key_env": "QUATI_POOL_NO_SUCH_KEY"})
+    (note,) = (one for one in check(path, "localhost") if "translated" in one)
+    assert note.startswith("nothing can be translated in people's forms: there is no key for ")
+    assert "set QUATI_POOL_NO_SUCH_KEY" in note
 
 
 def test_many_people_translate_at_once_and_each_text_is_paid_once(

@@ -1,4 +1,4 @@
-"""Drafts for the combinations of a taxonomy: spread over them, told of what is there, and asked for once."""
+"""Drafts for the combinations of a taxonomy: spread over them, unlike what is there, and asked for once."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_withdrawn_questions_and_others_themes_do_not_count(config: PoolConfig) 
     assert all(one.others == () for one in plan.planned)
 
 
-def test_a_draft_that_people_withdrew_is_made_up_for_and_told_of(server: ServerProcess, tmp_path: Path) -> None:
+def test_a_draft_that_people_withdrew_is_made_up_for_and_shown(server: ServerProcess, tmp_path: Path) -> None:
     path = workspace(tmp_path / "w")
     run(path, "taxonomy", 4)
     refused = proposed(path)[0]
@@ -107,7 +107,7 @@ def test_a_draft_that_people_withdrew_is_made_up_for_and_told_of(server: ServerP
     assert cell_of(proposed(path)[-1]) == cell_of(refused)
 
 
-def test_a_draft_that_came_to_nothing_counts_and_is_told_of(config: PoolConfig) -> None:
+def test_a_draft_that_came_to_nothing_counts_and_is_shown(config: PoolConfig) -> None:
     plan = TaxonomyPlan(Path("/nowhere/plan.jsonl"))
     plan.planned = [Planned(CELLS[0], 1, ())]
     plan.extend(config, [], set(), {"sea/local/fact/1": "Held back?"}, 10)
@@ -118,7 +118,7 @@ def test_a_draft_that_came_to_nothing_counts_and_is_told_of(config: PoolConfig) 
     assert (again.number, again.others) == (2, ("Held back?",))
 
 
-def test_a_draft_is_told_of_the_newest_questions_alone(config: PoolConfig) -> None:
+def test_a_request_shows_the_newest_questions_alone(config: PoolConfig) -> None:
     many = [question(number, CELLS[0]) for number in range(MOST_SHOWN + 5)]
     many += [question(1000 + number, cell) for number, cell in product(range(MOST_SHOWN + 6), CELLS[1:])]
     plan = TaxonomyPlan(Path("/nowhere/plan.jsonl"))
@@ -140,7 +140,7 @@ def test_what_is_asked_for_is_labelled_in_the_prompts_language_on_one_line_each(
 # ---- the run
 
 
-def test_drafts_of_a_combination_are_told_of_those_before(server: ServerProcess, tmp_path: Path) -> None:
+def test_requests_for_a_combination_show_the_drafts_before(server: ServerProcess, tmp_path: Path) -> None:
     server.script(keep_bodies=True)
     path = workspace(tmp_path / "w")
     report = run(path, "taxonomy", 10)
@@ -151,12 +151,14 @@ def test_drafts_of_a_combination_are_told_of_those_before(server: ServerProcess,
     assert {cell_of(one) for one in questions} == set(CELLS)
     asked = [entry["body"]["messages"][-1]["content"] for entry in server.log() if entry["id"] != PROBE]
     assert len(asked) == 10
+    # Three waves, and the server was asked once what it accepts.
+    assert sum(entry["id"] == PROBE for entry in server.log()) == 1
     for cell in CELLS:
         own = [str(one.last.query) for one in questions if cell_of(one) == cell]
         brief = "Theme: {}\nScope: {}\nType: {}".format(*cell)
         mine = [text for text in asked if f"<brief>\n{brief}\n</brief>" in text]
         shown = [re.findall(r"<wording>\n(.*)\n</wording>", text, re.DOTALL) for text in mine]
-        # The first is told of nothing, the second of the first, the third of both.
+        # The first request shows nothing, the second the first draft, the third both.
         assert shown == [[], *(["\n".join(own[:number])] for number in range(1, len(own)))]
 
 
@@ -177,7 +179,7 @@ def test_what_was_asked_for_is_not_asked_again_although_there_are_more_questions
     grown = run(path, "taxonomy", 9)
     assert (grown.statuses, calls(server)) == ({"there": 6, "added": 3}, 3)
     assert plan_of(path)[:6] == planned
-    # The new ones are told of the people's questions too.
+    # The new ones show the people's questions too.
     assert all(any(other.startswith("Which ") for other in one["others"]) for one in plan_of(path)[6:])
     assert len(proposed(path)) == 4 + 9
 
