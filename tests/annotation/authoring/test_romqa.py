@@ -347,7 +347,7 @@ def test_rounds_keep_people_apart_and_name_their_reasons() -> None:
     assert {name: rules[name].apart for name in rounds} == apart
     assert not any(one.for_leads for one in rules.values())
     assert [rounds[name].refusals for name in rounds] == [REFUSED_QUERY, REFUSED_DRAFT, REFUSED_QUESTION, ()]
-    assert set(REFUSED_DRAFT) == {*REFUSED_QUERY, *REFUSED_QUESTION} - {"language"}
+    assert set(REFUSED_DRAFT) == {*REFUSED_QUERY, *REFUSED_QUESTION}
     (field,) = rounds["write"].steps[0].fields
     assert (field.name, field.kind, field.most, field.unlike_others) == ("question.en", "line", 500, True)
 
