@@ -11,6 +11,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+import yaml
 
 from quati_pool.text.token_overlap import exact_match, token_f1
 from tests.cli.conftest import Cli
@@ -79,6 +80,9 @@ def test_ten_texts_go_from_the_rounds_to_every_task_of_the_benchmark(sea: Path, 
     assert {one["query_id"] for one in queries} == {row["id_qa"] for row in released}
     corpus = Path("out-ir/train-en/corpus.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(corpus) == 10
+    # Pirá's own license and citation are not those of what other people wrote.
+    settings = yaml.safe_load(Path("out-ir/train-en/pool.yaml").read_text(encoding="utf-8"))
+    assert settings["release"] == {"title": "pira-ir-train-en", "languages": ["en"]}
     checked = cli("validate", "out-ir/train-en/pool.yaml")
     assert "error" not in checked.out.replace("0 errors", "")
 

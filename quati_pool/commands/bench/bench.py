@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from quati_pool.commands.annotate.authoring.splits import read_splits
 from quati_pool.commands.bench.collections import Source, write_workspace
 from quati_pool.commands.bench.predictions import read_predictions
 from quati_pool.commands.bench.provenance import Inputs
@@ -276,7 +277,9 @@ class _CaseRunner:
         collection = task.collection(data, case)
         result.note(*collection.notes)
         files = self.inputs.add(task.files(data, case))
-        source = Source(f"{result.benchmark.name}-{case_folder(task, case)}", result.benchmark, files)
+        released = read_splits(data)
+        about = None if released is None else released.get("about", {})
+        source = Source(f"{result.benchmark.name}-{case_folder(task, case)}", result.benchmark, files, about)
         config = write_workspace(folder, source, collection, systems, result.options.seed, self.listener, keep=keep)
         return collection, config
 

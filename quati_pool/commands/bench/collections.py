@@ -55,11 +55,13 @@ release:                      # what exports say of the collection
 
 
 class Source(NamedTuple):
-    """A collection's name, its benchmark, and the hash of each file that it was read from."""
+    """A collection's name, its benchmark, and the hash of each file that it was read from. ``about`` describes files
+    that are not the benchmark's own, in the keys of ``release:``."""
 
     name: str
     benchmark: type[Benchmark]
     files: Mapping[str, str] = {}
+    about: Mapping[str, str] | None = None
 
 
 def write_workspace(
@@ -206,14 +208,16 @@ def _check(name: str, collection: Collection) -> None:
 
 
 def _settings(source: Source, collection: Collection, given: SystemsFile | None, systems: str, seed: int) -> str:
-    name, benchmark, _ = source
-    release = {
-        "title": f"{benchmark.title}, {name}",
-        "languages": [collection.language],
-        "license": benchmark.license,
-        "citation": benchmark.citation,
-        "url": benchmark.source,
-    }
+    name, benchmark, _, about = source
+    if about is None:
+        about = {
+            "title": benchmark.title,
+            "license": benchmark.license,
+            "citation": benchmark.citation,
+            "url": benchmark.source,
+        }
+    title = f"{about['title']}, {name}" if "title" in about else name
+    release = {**about, "title": title, "languages": [collection.language]}
     clusters = any(topic.cluster_id for topic in collection.queries)
     return _TEMPLATE.format(
         name=name,

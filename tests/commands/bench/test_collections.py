@@ -69,6 +69,20 @@ def passages(path: Path) -> list[tuple[str, str]]:
     return [pair for batch in read_passages([path]) for pair in zip(batch.doc_ids, batch.texts, strict=True)]
 
 
+def test_files_that_are_not_the_benchmarks_have_their_own_description(tmp_path: Path) -> None:
+    def described(folder: str, about: dict[str, str] | None) -> Any:
+        source = Source("small", Small, {}, about)
+        path = write_workspace(tmp_path / folder, source, SMALL, None, 0, Listener())
+        return yaml.safe_load(path.read_text(encoding="utf-8"))["release"]
+
+    own = described("own", None)
+    assert (own["license"], own["citation"], own["url"]) == (Small.license, Small.citation, Small.source)
+    assert own["title"] == f"{Small.title}, small"
+    about = {"title": "Sea: 1", "license": "cc-by-4.0"}
+    assert described("ours", about) == {"title": "Sea: 1, small", "license": "cc-by-4.0", "languages": ["pt"]}
+    assert described("bare", {}) == {"title": "small", "languages": ["pt"]}
+
+
 def test_what_is_written_reads_back_as_the_collection(tmp_path: Path) -> None:
     clustered = replace(SMALL, queries=[Topic("q1", "barco", "cluster 1"), Topic("q2", "forno")])
     write(tmp_path / "ws", clustered)

@@ -26,7 +26,7 @@ from quati_pool.commands.annotate.authoring.data_set import (
 )
 from quati_pool.commands.annotate.authoring.pira_release import write_pira
 from quati_pool.commands.annotate.authoring.records import Record, Records, open_records
-from quati_pool.commands.annotate.authoring.splits import SPLITS_FILE, make_splits, read_splits
+from quati_pool.commands.annotate.authoring.splits import ABOUT, SPLITS_FILE, make_splits, read_splits
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import (
     check_folder,
@@ -50,7 +50,7 @@ from quati_pool.text.pluralize import counted
 
 FORMS = ("pira", "romqa", "jsonl", "hf")
 
-_REVISION = 1  # raised when the same records give other files
+_REVISION = 2  # raised when the same records give other files
 
 
 @dataclass(frozen=True)
@@ -222,6 +222,7 @@ def _write(form: str, data: DataSet, folder: Path) -> dict[str, Any]:
             "seed": data.splits.seed,
             "shares": dict(data.splits.shares),
             "units": dict(sorted(data.splits.units.items())),
+            "about": data.records.config.release.model_dump(include=set(ABOUT), exclude_none=True),
         },
     )
     writers = {"pira": write_pira, "romqa": romqa_release.write_romqa, "jsonl": _write_jsonl, "hf": _write_hf}

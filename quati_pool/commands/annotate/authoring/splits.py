@@ -14,6 +14,9 @@ from quati_pool.qa_benchmarks.base import SPLITS
 from quati_pool.release.question_splits import split_units
 
 SPLITS_FILE = "splits.json"
+ABOUT = ("title", "license", "citation", "url")
+"""What the file says of the data set, as ``release:`` does, for what is built from it."""
+
 SETS = "sets"
 """The value of ``authoring: split: by`` for question sets; all others are the sources."""
 

@@ -403,6 +403,8 @@ def test_hugging_face_reads_the_data_set(pool: Path, tmp_path: Path) -> None:
     assert choices[0]["answer"]["en"] == choices[0]["choices"]["en"][choices[0]["correct"]]
     header = yaml.safe_load((tmp_path / "out" / "README.md").read_text(encoding="utf-8").split("---\n")[1])
     assert header["license"] == "cc-by-4.0"
+    about = json.loads((tmp_path / "out" / "splits.json").read_text(encoding="utf-8"))["about"]
+    assert about == {"title": "Sea: a test --- of cards", "license": "cc-by-4.0"}
     assert [one["config_name"] for one in header["configs"]] == ["question", "text", "choices", "entries"]
 
 
