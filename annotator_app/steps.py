@@ -29,7 +29,7 @@ from quati_pool.store.errors import StoreError
 from quati_pool.text.sentences import Span
 
 _LONGEST = 256 * 1024
-_SLOW = 8
+_SLOW_THREADS = 8
 _LOGGER = logging.getLogger("annotator_app")
 
 
@@ -63,7 +63,7 @@ def routes(
     another site's page, and 503 if the database cannot be reached, in which case nothing is known to be stored and the
     same request is to be sent again. ``slow`` are steps that wait for others, such as a model: they have threads of
     their own, so that the rest does not wait for them."""
-    waiting = ThreadPoolExecutor(_SLOW, f"slow-{folder}") if slow else None
+    waiting = ThreadPoolExecutor(_SLOW_THREADS, f"slow-{folder}") if slow else None
 
     def respond(step: Step[TurnT], request: Request, data: Mapping[str, Any]) -> Response:
         token = request.cookies.get(COOKIE) or ""

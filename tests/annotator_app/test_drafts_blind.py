@@ -21,6 +21,8 @@ from tests.annotator_app.test_lead_pages import page as page_of
 from tests.commands.annotate.drafts.drafting import with_judge
 from tests.llm.server import ServerProcess
 
+pytestmark = pytest.mark.slow
+
 MODEL, JUDGE = "fake-canary-7b", "canaryjudge"
 DRAFTS = "A draft by a model"
 PAGES = sorted(one.stem for one in Path(annotator_app.pages.__path__[0]).glob("[a-z]*.py"))

@@ -16,6 +16,8 @@ from tests.annotator_app.test_lead_pages import page, pressed
 from tests.commands.annotate.people_at_work import token
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def session(finished: Path, tmp_path: Path) -> Iterator[AnnotationSession]:

@@ -23,6 +23,8 @@ from tests.commands.annotate.people_at_work import labels, token
 from tests.patience import PATIENCE
 from tests.reporting.explorer.parts import grades
 
+pytestmark = pytest.mark.slow
+
 ELSEWHERE = {"Origin": "http://elsewhere.example"}
 
 

@@ -16,6 +16,8 @@ from quati_pool.text.display_width import columns
 from tests.cli.conftest import Cli
 from tests.reporting.audit_reports import STUFFED, report
 
+pytestmark = pytest.mark.slow
+
 SMALL: dict[str, Any] = {"probes": ["stuffing", "repeat"], "pairs": 20}
 
 

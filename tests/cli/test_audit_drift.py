@@ -15,6 +15,8 @@ from tests.cli.conftest import Cli
 from tests.commands.audit.planted import Planted, pairs, planted, right_grade
 from tests.commands.judged import repool, rows
 
+pytestmark = pytest.mark.slow
+
 
 def milder(pair: Pair) -> int:
     """Takes what is no answer for something."""

@@ -21,6 +21,8 @@ from tests.commands.annotate.authoring.people_writing import WRITERS, accept_all
 from tests.commands.annotate.authoring.romqa_people import RomqaPeople, everybody, romqa_workspace
 from tests.commands.annotate.authoring.rounds import opened, workspace
 
+pytestmark = pytest.mark.slow
+
 SETS = 13
 
 

@@ -14,6 +14,8 @@ import pytest
 from tests.cli.golden_scenes import SCENES
 from tests.cli.make_golden import GOLDEN, Members, capture, golden, parsed, steady
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[getattr(pytest.mark, mark) for mark in SCENES[name].marks]) for name in SCENES]

@@ -12,6 +12,8 @@ from tests.cli.conftest import Cli
 from tests.estimated_workspace import JUDGE, judged_workspace
 from tests.shared_data import shared
 
+pytestmark = pytest.mark.slow
+
 PLAN = ("plan-labels", "--cost-person", "0.1/label")
 
 

@@ -14,6 +14,8 @@ import pytrec_eval
 from tests.cli.conftest import Cli
 from tests.shared_data import shared
 
+pytestmark = pytest.mark.slow
+
 Pairs = dict[str, dict[str, int]]
 
 QRELS = {

@@ -33,6 +33,8 @@ from tests.commands.judged import ID_PATTERN, many, pair, workspace
 from tests.former.kept_workspace import unpack
 from tests.llm.server import ServerProcess
 
+pytestmark = pytest.mark.slow
+
 JUDGES = {"fake": {"model": "gpt-4o-mini", "prompt": "quati-pt"}}
 
 

@@ -25,7 +25,7 @@ from tests.cli.conftest import Cli
 
 DOCS = Path(__file__).parents[2] / "docs" / "shared-task.md"
 
-pytestmark = pytest.mark.usefixtures("sketched")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("sketched")]
 
 
 @pytest.fixture

@@ -72,6 +72,7 @@ def test_differences_without_an_error_have_no_p() -> None:
 # Verdicts.
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(1e-6, 1), min_size=1, max_size=12), st.data())
 def test_better_and_worse_are_what_holm_rejects(p: list[float], data: st.DataObject) -> None:
     rejected, adjusted, *_ = multipletests(p, alpha=0.05, method="holm")

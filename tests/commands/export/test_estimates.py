@@ -13,6 +13,8 @@ from quati_pool.commands.export.collection import export
 from quati_pool.project.events import Listener
 from tests.estimated_workspace import JUDGE, draw, grade, judged_workspace, label, relevance
 
+pytestmark = pytest.mark.slow
+
 
 class Lines(Listener):
     """Keeps what was said."""

@@ -46,6 +46,8 @@ from tests.commands.small_collection import (
 )
 from tests.llm.server import PROBE, ServerProcess
 
+pytestmark = pytest.mark.slow
+
 KILLS = 5
 FEEDING = {tag: {k: v for k, v in SYSTEMS[tag].items() if k != "pool_depth"} for tag in ("bm25s", "words", "lsa")}
 FAKE = {"fake": {"model": "fake-1", "prompt": "quati-en"}}

@@ -20,6 +20,8 @@ from quati_pool.reporting.formats.document import Details, Listing, OpeningPart,
 from tests.reporting.answers.expected_sentences import LABELERS, MEASURE, SYSTEMS, Expected, named, tokens
 from tests.reporting.answers.made_states import Made, state
 
+pytestmark = pytest.mark.slow
+
 
 def collection(seed: int) -> State:
     """A random collection; every labeler grades a pair of each query."""
