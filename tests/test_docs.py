@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,14 @@ def shown_commands(text: str) -> Iterator[list[str]]:
         yield from ([words[0], choice, *words[2:]] for choice in choices) if choices else [words]
 
 
+@cache
+def tree() -> Any:
+    return typer.main.get_command(app)
+
+
 def resolved(words: list[str]) -> tuple[Any, list[str]]:
     """The command that these words name, and the words after its name."""
-    command: Any = typer.main.get_command(app)
+    command = tree()
     for place, word in enumerate(words):
         if not subcommands(command) or word.startswith("-"):
             return command, words[place:]

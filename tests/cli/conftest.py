@@ -5,12 +5,17 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import typer
 
 from quati_pool.cli.main import main
+
+# Always the same, and most commands take less time than building it.
+_tree_of_commands = cache(typer.main.get_command)
 
 
 class Done(NamedTuple):
@@ -38,6 +43,7 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
             status = ending.code if isinstance(ending.code, int) else 0 if ending.code is None else 1
         return Done(status, *capsys.readouterr())
 
+    monkeypatch.setattr(typer.main, "get_command", _tree_of_commands)
     logging.getLogger("bm25s").setLevel(logging.WARNING)
     return run
 
