@@ -25,7 +25,7 @@ Ending = Literal["limit", "budget", "interrupted"]
 
 def check_budget(budget: float | None, option: str = "--budget") -> None:
     """Raises ConfigError for a budget that is not positive."""
-    if budget is not None and budget <= 0:
+    if budget is not None and not budget > 0:  # nan is not either
         raise ConfigError(f"{option} must be more than 0 US dollars")
 
 

@@ -142,7 +142,8 @@ def card(about: ReleaseConfig, name: str, facts: QuestionFacts) -> str:
     if facts.human:
         sections += [
             "## How well people answer",
-            "Token F1 and exact match, in percent, of a second person's answer against the author's.",
+            "Token F1 and exact match, in percent, of a second person's answer against the author's."
+            + (" The author of a drafted question's answer is the program." if facts.drafted_by else ""),
             table(["Language", "F1", "EM", "Questions"], [_score(one) for one in facts.human]),
         ]
     if facts.agreement:

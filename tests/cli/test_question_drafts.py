@@ -58,7 +58,7 @@ def test_what_stays_undone_is_said_with_what_to_do(server: ServerProcess, cli: C
     assert done.out.rstrip().endswith("next: quati-pool annotate")
     path = pira_workspace(tmp_path / "law", subject="the law")
     done = cli(*arguments[:-1], path, "--dry-run")
-    assert done.out == "fake-1 has nothing to write of 3 drafts (3 subject); nothing was asked.\n"
+    assert done.out == "Of 3 drafts, nothing is left to ask fake-1 for (3 subject); nothing was asked.\n"
 
 
 def test_a_dry_run_says_what_it_would_cost(server: ServerProcess, cli: Cli, tmp_path: Path) -> None:
@@ -80,6 +80,8 @@ def test_a_spent_budget_is_an_error_after_the_answer(server: ServerProcess, cli:
     done = cli("questions", "draft", "--from", "passages", "--model", "fake", "--n", 40, "--budget", 0.4, "-c", path)
     assert done.status == 1
     assert "not asked for" in done.out
+    full = cli("questions", "draft", "--from", "passages", "--model", "fake", "--n", 40, "-c", path, "--full")
+    assert "fake-1: US$ " in full.out
     assert "of the budget of US$ 0.4 is spent" in done.err.splitlines()[-1]
 
 

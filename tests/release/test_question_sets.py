@@ -62,6 +62,7 @@ def test_the_card_says_how_many_questions_programs_drafted_and_nothing_without_d
     assert "1 of 200 questions (0.5 %) was drafted by " in two
     assert "gpt, 3 (1.5 %) by qwen; people accepted them." in two
     assert "<i>" not in two
+    assert "against the author's. The author of a drafted question's answer is the program.\n" in said
     assert "drafted" not in card(ReleaseConfig(), "sea", FACTS)
 
 

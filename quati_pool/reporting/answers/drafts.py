@@ -45,7 +45,7 @@ def plan(found: DraftPlan) -> Answer:
     name, sources = wording.name(found.drafter), counted(found.sources, "draft", "drafts")
     if not found.to_ask:
         closed = f" ({_reasons(found.closed.most_common())})" if found.closed else ""
-        return Answer([f"{name} has nothing to write of {sources}{closed}; nothing was asked."])
+        return Answer([f"Of {sources}, nothing is left to ask {name} for{closed}; nothing was asked."])
     cost = "at an unknown price" if found.cost is None else f"for about {dollars(found.cost)}"
     said = f"{name} would be asked for {found.to_ask:,} of {sources}, {cost}; nothing was asked."
     table = tables.plan(found)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from quati_pool.commands.annotate.drafts.checking import THRESHOLDS
 from quati_pool.commands.annotate.drafts.estimate import DraftPlan
 from quati_pool.commands.annotate.drafts.report import DraftReport, Outcome
+from quati_pool.reporting.answers import wording
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 
 
@@ -22,7 +25,7 @@ def outcomes(report: DraftReport) -> Table:
         *((f"no draft: {state}", count, "") for state, count in report.failed.most_common()),
         ("not asked for", report.not_asked, ""),
     ]
-    columns = [Column("drafts"), Column("n"), Column("from", prose=True)]
+    columns = [Column("drafts"), Column("n"), Column("threshold", prose=True)]
     return Table(f"Drafts from {report.origin}", columns, [row for row in rows if row[1]])
 
 
@@ -30,7 +33,8 @@ def tables(report: DraftReport) -> list[Table]:
     """All tables of ``questions draft``."""
     columns = [Column("source"), Column("became"), Column("why", prose=True), Column("draft", prose=True)]
     rows = [(one.source_id, one.status, _why(one), _text(one)) for one in report.outcomes]
-    return [outcomes(report), Table("Each draft", columns, rows)]
+    spent = f"{report.drafter}: {wording.asked_cost(report.calls, report.cost, report.unknown)}"
+    return [replace(outcomes(report), note=spent), Table("Each draft", columns, rows)]
 
 
 def plan(found: DraftPlan) -> Table:

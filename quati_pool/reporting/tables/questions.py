@@ -47,11 +47,16 @@ def report(config_path: Path, database: str | None = None) -> QuestionsReport:
     return QuestionsReport(questions, taxonomy(config)["type"], covered, drafts, drafters)
 
 
+def _writer(found: QuestionsReport, question: Question) -> str:
+    drafter = found.drafter(question)
+    return question.author if drafter is None else f"draft by {drafter}"
+
+
 def tables(found: QuestionsReport) -> list[Table]:
     """The questions, a row for each theme and scope with a column for each type, and drafts by model, if any."""
     rows = [
         (
-            *(one.question_id, state_of(one), one.last.query_id or "", one.author or found.drafter(one) or ""),
+            *(one.question_id, state_of(one), one.last.query_id or "", _writer(found, one)),
             *(*_place(one), one.last.query or ""),
         )
         for one in found.questions

@@ -84,7 +84,10 @@ def data_set(records: Records, splits: Splits) -> tuple[DataSet, dict[str, Relea
     chosen, counts = _choices(records, splits)
     unused = _unused(records, {one.digest for sets in chosen.values() for one in sets})
     waiting = Counter(
-        item.kind for item in records.items.values() if records.state(item) == "open" and item.item_id not in unused
+        # A draft is in no release until somebody has accepted it; other units that are open may be.
+        "draft" if records.undecided(item) else item.kind
+        for item in records.items.values()
+        if records.state(item) == "open" and item.item_id not in unused
     )
     accepted = {one["digest"] for one in records.of(CHOICES)}
     # An open unit waits, whether it is released or not.
@@ -103,7 +106,7 @@ def data_set(records: Records, splits: Splits) -> tuple[DataSet, dict[str, Relea
         report_on(records, splits),
         {language: [one for one in sets if one.digest in accepted] for language, sets in chosen.items()},
         by_kind,
-        {kind: waiting[kind] for kind in records.kinds if waiting[kind]},
+        {kind: waiting[kind] for kind in (*records.kinds, "draft") if waiting[kind]},
     )
     return data, counts
 
@@ -161,6 +164,9 @@ def _public(record: Record, records: Records) -> Record:
     found: Record = _numbered({**ids, **source, **record}, records)
     # By the record where it says so: a draft that was refused is not the question that a person wrote after it.
     drafted_by = record.get("drafted_by", item.drafted_by)
+    if item.kind == CHOICES and item.parent_id is not None:
+        # A set is built without a model: its question and answer are those that it was built from.
+        drafted_by = records.items[item.parent_id].drafted_by
     if drafted_by is not None:
         found["drafted_by"] = records.drafters[drafted_by]
     return found

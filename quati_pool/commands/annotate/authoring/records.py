@@ -127,11 +127,11 @@ class Records:
     def units(self) -> list[Record]:
         """The records that the data set consists of; of drafts only those that people accepted."""
         found = self.of(self.design.unit, kept=self.design.finished_only)
-        return [one for one in found if not self._undecided(self.items[one["item_id"]])]
+        return [one for one in found if not self.undecided(self.items[one["item_id"]])]
 
-    def _undecided(self, item: Item) -> bool:
-        """Whether an item is a program's draft that nobody has accepted yet."""
-        if item.drafted_by is None or item.state != "open":
+    def undecided(self, item: Item) -> bool:
+        """Whether an item is a question that a program drafted and nobody has accepted yet."""
+        if item.drafted_by is None or item.kind != self.design.unit or item.state != "open":
             return False
         decisions = (one for one in counting(self.entries.get(item.item_id, ())) if one.round == DRAFT_ROUND)
         return not any(one.action == "given" for one in decisions)

@@ -157,7 +157,7 @@ def _take(found: DerivedByModel, wanted: _Wanted, parent: Record, origin: str, t
     for name, text in zip(wanted.fields, texts, strict=True):
         question = name.startswith("paraphrase")
         try:
-            text = typed_line(text) if question else typed_lines(text)
+            text = typed_line(" ".join(text.split())) if question else typed_lines(text)
         except UnprintableError:
             found.held_back["control"] += 1
             continue

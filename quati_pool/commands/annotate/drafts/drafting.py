@@ -14,7 +14,7 @@ from quati_pool.commands.annotate.drafts.drafters import drafter, registered_dra
 from quati_pool.commands.annotate.drafts.homes import HeldBackError, Home, NewDraft, home_of
 from quati_pool.commands.annotate.drafts.report import DraftReport, Outcome, write_outcomes
 from quati_pool.commands.annotate.drafts.requests import DraftRequests, DraftSource, prompt_language, writing_prompt
-from quati_pool.commands.annotate.drafts.taxonomy import TaxonomyPlan
+from quati_pool.commands.annotate.drafts.taxonomy import MOST_PLANNED, TaxonomyPlan, combinations
 from quati_pool.commands.annotate.questions.writing import writing_questions
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.llm_runs import check_budget
@@ -83,7 +83,13 @@ class Drafting:
 
     def closed(self, sources: Sequence[DraftSource]) -> dict[str, HeldBack]:
         """The sources that take no draft now, and so are not asked about, each with the reason."""
-        return {source: why for source, why in self.known(sources).items() if isinstance(why, HeldBack)}
+        known = self.known(sources)
+        closed = {source: why for source, why in known.items() if isinstance(why, HeldBack)}
+        if self.options.origin == "taxonomy":
+            there = set(combinations(self.session.config))
+            gone = HeldBack("gone", "brief", words="the taxonomy has no such combination any more")
+            closed |= {one.source_id: gone for one in sources if one.place not in there and one.source_id not in known}
+        return closed
 
     @property
     def prompt(self) -> AnswerPrompt:
@@ -104,6 +110,8 @@ def open_drafting(
         raise ConfigError(f"--n {options.count}: expected at least 1")
     if options.origin not in ORIGINS:
         raise ConfigError(f"--from {options.origin}: expected one of {', '.join(ORIGINS)}")
+    if options.origin == "taxonomy" and options.count > MOST_PLANNED:
+        raise ConfigError(f"--n {options.count}: expected at most {MOST_PLANNED:,} for a taxonomy")
     with AnnotationSession.open(config_path, database, listener.say) as session:
         yield Drafting(session, options)
 
@@ -230,8 +238,10 @@ class _Run:
                 outcomes.append(Outcome(source_id, "not_asked"))
                 continue
             draft_id = ids[source_id]
-            fields = (text.field for text in requests.texts)
-            texts = dict(zip(fields, answers.values[source_id], strict=True))
+            texts = {
+                text.field: " ".join(written.split()) if text.role == "question" else written
+                for text, written in zip(requests.texts, answers.values[source_id], strict=True)
+            }
             held = self._repeated(source_id, draft_id, texts)
             if held is None:
                 waits = known.get(source_id)

@@ -13,6 +13,7 @@ from quati_pool.commands.model_answers.journal import read_journal
 from quati_pool.llm.answers import Usage
 from quati_pool.llm.tokens import ESTIMATED, estimate
 from quati_pool.project.events import Listener
+from quati_pool.records import State
 from quati_pool.text.pluralize import counted
 
 # Tokens of a draft, assumed until the model has written one.
@@ -65,22 +66,25 @@ def plan_drafts(config_path: Path, options: DraftOptions, listener: Listener, da
             if entry is None or not final(entry):
                 # Later requests for a combination will show earlier drafts, and so differ from each other.
                 pending[source_id if options.origin == "taxonomy" else key] = request
-            elif isinstance(usage := entry.get("usage"), dict) and usage.get("output") and entry.get("tries", 1):
-                outputs.append(usage["output"] / entry.get("tries", 1))
+            elif entry["state"] == State.ok and (output := (entry.get("usage") or {}).get("output")):
+                outputs.append(output / (entry.get("tries") or 1))
         model = answerer.parameters.model
         entered = sum(estimate(request.messages, model).tokens for request in pending.values())
         left = round((sum(outputs) / len(outputs) if outputs else _ASSUMED_OUTPUT) * len(pending))
         how = estimate("", model).how
         notes.append(f"input tokens {how if how == ESTIMATED else 'counted as ' + how}")
         if outputs:
-            notes.append(f"output tokens by the mean of {len(outputs):,} answers so far")
+            notes.append(f"output tokens by the mean of {counted(len(outputs), 'draft', 'drafts')} so far")
         else:
             notes.append(f"output tokens assumed to be {_ASSUMED_OUTPUT} per draft")
         price = answerer.price
         if price is None:
             notes.append(f"the price of {model} is unknown: name a file with it under prices:")
         else:
-            notes.append(f"cost by the list prices of {price.as_of}, without drafts that are asked for again")
+            notes.append(
+                f"cost by the list prices of {price.as_of}, without drafts that are asked for again and the call "
+                "that asks the server what it accepts"
+            )
         return DraftPlan(
             model=options.model,
             drafter=model,

@@ -26,6 +26,9 @@ from quati_pool.text.fencing import sendable
 
 Cell = tuple[str, str, str]
 
+MOST_PLANNED = 10_000
+"""The most drafts for a taxonomy: there is no end to them."""
+
 MOST_SHOWN = 50
 """The most questions of a combination that a request shows, the newest ones."""
 
@@ -78,10 +81,7 @@ class TaxonomyPlan:
         does not get all of them: ``added`` are the source_ids of those that are, ``held_back`` the questions of those
         that people do not see. Equal combinations are in an order drawn by the collection's seed.
         """
-        values = taxonomy(config)
-        cells = [
-            (theme, scope, kind) for theme in values["theme"] for scope in values["scope"] for kind in values["type"]
-        ]
+        cells = combinations(config)
         texts = _texts(questions)
         # What people refused is not to be written again.
         shown = _texts(questions, withdrawn_drafts=True)
@@ -110,6 +110,12 @@ class TaxonomyPlan:
         put_file(self._path, lambda partial: partial.write_text(text, encoding="utf-8"))
 
 
+def combinations(config: PoolConfig) -> list[Cell]:
+    """The combinations of a collection's taxonomy."""
+    values = taxonomy(config)
+    return [(theme, scope, kind) for theme in values["theme"] for scope in values["scope"] for kind in values["type"]]
+
+
 def _texts(questions: Sequence[Question], *, withdrawn_drafts: bool = False) -> Mapping[Cell, list[str]]:
     """The questions of each combination that are proposed or accepted, or drafts that were withdrawn, oldest first."""
     found: dict[Cell, list[str]] = {}
@@ -132,7 +138,7 @@ def _read(path: Path) -> list[Planned]:
             ):
                 raise ValueError
         except (ValueError, TypeError, KeyError, RecursionError):
-            problem = "is no line of a plan of drafts; delete it, and what it planned is asked for again"
+            problem = "is no line of a plan of drafts; delete this line, and what it planned is asked for again"
             raise InputError(path, number, problem) from None
         found.append(planned)
     return found

@@ -214,7 +214,9 @@ def test_a_journal_or_plan_that_is_none_is_refused_with_its_line(server: ServerP
     folder = path.parent / "cache" / "drafts"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "fake-taxonomy.plan.jsonl").write_text('{"theme": "health"}\n', encoding="utf-8")
-    with pytest.raises(InputError, match=r"fake-taxonomy\.plan\.jsonl:1: is no line of a plan of drafts; delete it"):
+    with pytest.raises(
+        InputError, match=r"fake-taxonomy\.plan\.jsonl:1: is no line of a plan of drafts; delete this line"
+    ):
         run(path, "taxonomy")
     (folder / "fake.jsonl").write_text("nonsense\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"fake\.jsonl:1: is not a line of a journal"):
@@ -296,6 +298,17 @@ def test_drafts_are_held_back_for_a_reason_and_with_its_figure(server: ServerPro
     assert [row for row in written(path) if row["status"] == "held_back"] == [
         row for row in before if row["status"] == "held_back"
     ]
+
+
+def test_a_question_on_two_lines_is_one_line_and_an_answer_keeps_its_lines(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    fields = {f"question_{one}": f"Onde {one} \n  fica?" for one in ("pt", "en")}
+    text = marked(**fields, answer_pt="Longe\ndaqui.", answer_en="Far\naway.")
+    path = pira_workspace(tmp_path / "w", texts(text, language="pt"))
+    assert run(path).statuses == {"added": 1}
+    (item,) = items(path)
+    assert (item.content["question.pt"], item.content["answer.en"]) == ("Onde pt fica?", "Far\naway.")
 
 
 def test_a_text_in_another_language_is_not_compared_with_the_question_of_this_one(
@@ -509,8 +522,11 @@ def test_what_does_not_fit_is_refused_in_one_line(
 
 def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
     path = pira_workspace(tmp_path / "w")
-    with pytest.raises(ConfigError, match="--budget must be more than 0"):
-        run(path, budget=0)
+    for budget in (0, -1.0, float("nan")):
+        with pytest.raises(ConfigError, match="--budget must be more than 0"):
+            run(path, budget=budget)
+    with pytest.raises(ConfigError, match="--n 10001: expected at most 10,000 for a taxonomy"):
+        run(path, "taxonomy", 10_001)
     with pytest.raises(ConfigError, match="--n 0: expected at least 1"):
         run(path, count=0)
     with pytest.raises(ConfigError, match="there is no judge 'fakes'; did you mean 'fake'"):
@@ -548,3 +564,12 @@ def test_a_dry_run_asks_nothing_and_counts_what_is_left(server: ServerProcess, t
     assert (left.to_ask, left.output_tokens) == (6, round(6 * mean))
     assert left.input_tokens < plan.input_tokens
     assert plan_drafts(path, DraftOptions("passages", "fake", 4), Listener()).to_ask == 0
+    # Nor does what is no draft.
+    lines = [line if number else {**line, "state": "truncated"} for number, line in enumerate(journal(path))]
+    kept.write_text("".join(f"{json.dumps(_without_value(line))}\n" for line in lines), encoding="utf-8")
+    mean = sum(line["usage"]["output"] for line in lines[1:4]) / 3
+    assert plan_drafts(path, DraftOptions("passages", "fake", 10), Listener()).output_tokens == round(7 * mean)
+
+
+def _without_value(line: dict[str, Any]) -> dict[str, Any]:
+    return line if line["state"] == "ok" else {name: value for name, value in line.items() if name != "value"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from itertools import product
@@ -212,8 +213,20 @@ def test_a_combination_that_left_the_taxonomy_is_held_back(server: ServerProcess
     text = path.read_text("utf-8")
     path.write_text(text.replace("- sea", "- moon"), encoding="utf-8")
     report = run(path, "taxonomy", 4)
-    assert (report.statuses, report.held_back) == ({"added": 2, "held_back": 2}, {"theme": 2})
+    assert (report.statuses, report.held_back) == ({"added": 2, "held_back": 2}, {"gone": 2})
     assert calls(server) == 4
+
+
+def test_a_combination_that_left_the_taxonomy_is_not_asked_for(server: ServerProcess, tmp_path: Path) -> None:
+    path = workspace(tmp_path / "w")
+    run(path, "taxonomy", 4)
+    # As if a run had been killed between its plan and its first call.
+    plan = path.parent / "cache" / "drafts" / "fake-taxonomy.plan.jsonl"
+    line = {"theme": "moon", "scope": "local", "type": "fact", "number": 1, "others": []}
+    plan.write_text(f"{plan.read_text('utf-8')}{json.dumps(line)}\n", encoding="utf-8")
+    report = run(path, "taxonomy", 6)
+    assert (report.statuses, report.held_back) == ({"there": 4, "held_back": 1, "added": 1}, {"gone": 1})
+    assert calls(server) == 5
 
 
 def test_failures_of_a_combination_do_not_keep_the_others_from_their_drafts(
