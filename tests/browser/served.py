@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
-import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,32 +34,36 @@ _idle: dict[Browser, dict[tuple[object, ...], list[BrowserContext]]] = {}
 
 
 class Served:
-    """``quati-pool annotate`` on a port of its own."""
+    """``quati-pool annotate`` on a port that it chooses when it first starts. A port that was free before that may have
+    been taken when it gets there."""
 
     def __init__(self, config: Path, log: Path, database: str | None = None, *options: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.address = f"http://127.0.0.1:{self.port}"
+        self.port = 0
         self.config = config
         self.log = log
         self._options = [*options, *([] if database is None else ["--database", database])]
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
         """Returns once it answers; raises with what it said where it does not."""
         command = [sys.executable, "-m", "quati_pool", "annotate", "-c", str(self.config), "--port", str(self.port)]
         command += self._options
         with self.log.open("ab") as said:
+            before = said.tell()
             self._process = subprocess.Popen(command, stdout=said, stderr=said, env=dict(os.environ))
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end and self._process.poll() is None:
-            try:
-                with urllib.request.urlopen(f"{self.address}/_stcore/health", timeout=2) as answer:
+            listening = re.search(rb"^http://\S+:(\d+) \(Ctrl-C", self.log.read_bytes()[before:], re.MULTILINE)
+            if listening:
+                self.port = int(listening[1])
+                with suppress(OSError), urllib.request.urlopen(f"{self.address}/_stcore/health", timeout=2) as answer:
                     if answer.status == 200:
                         return
-            except OSError:
-                time.sleep(0.1)
+            time.sleep(0.1)
         self.stop(signal.SIGKILL)
         raise AssertionError(f"the app does not answer; it says:\n{self.said()}")
 
