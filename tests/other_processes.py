@@ -49,5 +49,6 @@ def servers(pid: int) -> dict[int, str]:
 
 
 def free_port() -> int:
+    """A port that nothing listens on."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])

@@ -216,7 +216,7 @@ class AnswerPrompt(Model):
     language: Line
     summary: Line
     labels: Annotated[tuple[Line, ...], BeforeValidator(_as_tuple)] = ()
-    roles: Annotated[dict[Line, Line], Field(alias="fields")] = {}  # noqa: RUF012
+    roles: dict[Line, Line] = Field(default_factory=dict, alias="fields")
     system: Text
     user: Text
     again: Annotated[Text, Field(alias="reask")]

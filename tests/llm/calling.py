@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -52,10 +51,3 @@ def with_client(
             return await act(client)
 
     return asyncio.run(run())
-
-
-def free_port() -> int:
-    """A port that nothing listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port

@@ -20,9 +20,10 @@ from quati_pool.llm.limits import Limits
 from quati_pool.llm.options import Options, Request
 from quati_pool.llm.retries import Retry
 from tests.llm import virtual_time
-from tests.llm.calling import QUICK, SCHEMA, free_port, request, with_client
+from tests.llm.calling import QUICK, SCHEMA, request, with_client
 from tests.llm.conftest import KEY
 from tests.llm.server import PROBE, THOUGHT, ServerProcess, grade_of
+from tests.other_processes import free_port
 
 
 def ask(server: ServerProcess, text: str, **more: Any) -> Completion:

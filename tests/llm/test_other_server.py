@@ -24,7 +24,8 @@ from quati_pool.llm.faults import CallError, ServerDown
 from quati_pool.llm.limits import Limits
 from quati_pool.llm.options import Options, Request
 from quati_pool.llm.retries import Retry
-from tests.llm.calling import SCHEMA, free_port
+from tests.llm.calling import SCHEMA
+from tests.other_processes import free_port
 
 pytestmark = pytest.mark.neural
 

@@ -12,10 +12,10 @@ from quati_pool.annotation.authoring import text_checks
 from quati_pool.annotation.authoring.pira import QUESTION, TEXT, Pira
 from quati_pool.commands.annotate.authoring.records import Record, Records
 from quati_pool.commands.annotate.drafts.drafters import registered_drafter
+from quati_pool.commands.annotate.drafts.report import Asked
 from quati_pool.commands.annotate.drafts.requests import DraftRequests, DraftSource, DraftText, writing_prompt
-from quati_pool.commands.llm_runs import Ending, check_budget
-from quati_pool.commands.model_answers.asking import Answers, ask, chosen_answerer
-from quati_pool.errors import QuatiPoolError
+from quati_pool.commands.llm_runs import check_budget
+from quati_pool.commands.model_answers.asking import ask, chosen_answerer
 from quati_pool.llm.answer_prompts import AnswerRequest
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
@@ -39,23 +39,16 @@ class DerivedText(NamedTuple):
     drafted_by: str
 
 
-@dataclass
-class DerivedByModel:
-    """What a model was asked to derive: the ``texts`` that it wrote, how many were ``held_back``, by reason, how many
-    requests ``failed``, by state, and how many were ``not_asked``. ``cost`` as in ``DraftReport``."""
+@dataclass(eq=False)
+class DerivedByModel(Asked):
+    """What a model was asked to derive, in so many ``requests``: the ``texts`` that it wrote, how many were
+    ``held_back``, by reason, how many requests ``failed``, by state, and how many were ``not_asked``."""
 
-    model: str
-    drafter: str
     texts: list[DerivedText] = field(default_factory=list)
     held_back: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     not_asked: int = 0
     requests: int = 0
-    calls: int = 0
-    cost: float = 0.0
-    unknown: int = 0
-    ended: Ending | None = None
-    error: QuatiPoolError | None = None
 
 
 class _Wanted(NamedTuple):
@@ -114,7 +107,7 @@ def derive_by_model(
         return found
     journal = Workspace(config.folder).drafting(f"{model}.jsonl")
     answers = ask(questions, answerer, journal, listener, budget, stop)
-    _count(found, answers, budget)
+    found.count(answers, found.requests, budget, "text", "everything")
     for one in wanted:
         for source_id, (parent, origin) in one.origins.items():
             if source_id in answers.failed:
@@ -170,12 +163,3 @@ def _take(found: DerivedByModel, wanted: _Wanted, parent: Record, origin: str, t
         else:
             kept.append(text)
             found.texts.append(DerivedText(parent, name, text, wanted.drafted_by))
-
-
-def _count(found: DerivedByModel, answers: Answers, budget: float | None) -> None:
-    found.calls, found.cost, found.unknown, found.ended = answers.calls, answers.cost, answers.unknown, answers.ended
-    why = answers.cut_short(found.requests, budget, answers.spent, "text")
-    if why is not None:
-        found.error = QuatiPoolError(
-            f"{found.model} was not asked for everything ({why}); run the same command again: what is written is kept"
-        )

@@ -19,7 +19,7 @@ from quati_pool.commands.annotate.questions.writing import writing_questions
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.llm_runs import check_budget
 from quati_pool.commands.model_answers.asking import Answerer, Answers, ask, chosen_answerer
-from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.errors import ConfigError
 from quati_pool.files.artifacts import digest, file_digest, locked_output
 from quati_pool.llm.answer_prompts import AnswerPrompt
 from quati_pool.project.events import Listener
@@ -165,7 +165,6 @@ class _Run:
         self.listener = listener
         self.stop = stop
         self.report = DraftReport(options.model, answerer.parameters.model, options.origin, options.count)
-        self._spent = 0.0
         self._drafter = drafting.register()
         self._seen: dict[str, str] = {}
         """The source of each draft_id: the same request is one draft, of the first source that leads to it."""
@@ -196,9 +195,9 @@ class _Run:
         closed = drafting.closed(sources)
         requests = drafting.requests([source for source in sources if source.source_id not in closed])
         budget = drafting.options.budget
-        left = None if budget is None else budget - self._spent
+        left = None if budget is None else budget - self.report.spent
         answers = ask(requests, drafting.answerer, drafting.journal, self.listener, left, self.stop)
-        self._count(answers, len(requests.ids))
+        self.report.count(answers, len(requests.ids), budget, "draft", "all drafts")
         with writing_questions(drafting.session):
             new, outcomes = self._outcomes(requests, answers)
             late = drafting.home.add(new, self._drafter)
@@ -206,21 +205,6 @@ class _Run:
         became |= {one: Outcome(one, "held_back", held=why) for one, why in closed.items()}
         self.report.outcomes += [became[source_id] for source_id in dict.fromkeys(one.source_id for one in sources)]
         return self.report.error is None
-
-    def _count(self, answers: Answers, asked: int) -> None:
-        report, options = self.report, self.drafting.options
-        self._spent += answers.spent
-        report.asked += answers.asked
-        report.calls += answers.calls
-        report.cost += answers.cost
-        report.unknown += answers.unknown
-        report.ended = answers.ended
-        why = answers.cut_short(asked, options.budget, self._spent, "draft")
-        if why is not None:
-            report.error = QuatiPoolError(
-                f"{options.model} was not asked for all drafts ({why}); run the same command again: what is written is "
-                "kept"
-            )
 
     def _outcomes(self, requests: DraftRequests, answers: Answers) -> tuple[list[NewDraft], list[Outcome]]:
         """The drafts to add, and what becomes of each."""

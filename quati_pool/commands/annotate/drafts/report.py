@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from quati_pool.commands.annotate.drafts.checking import HeldBack
 from quati_pool.commands.llm_runs import Ending
+from quati_pool.commands.model_answers.asking import Answers
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import write_file
 from quati_pool.text.fencing import sendable
@@ -34,26 +35,48 @@ class Outcome:
 
 
 @dataclass(eq=False)
-class DraftReport:
-    """The drafts of one run. ``wanted`` is how many were asked for, which may be more than there are sources.
+class Asked:
+    """What one run of a command asked of a model. ``model`` is the judge's name in pool.yaml, ``drafter`` that of its
+    model.
 
-    ``model`` is the judge's name in pool.yaml, ``drafter`` that of its model. ``cost`` is that of this run in US
-    dollars, without ``unknown`` calls of unknown cost; ``asked`` counts the requests that were answered in it.
-    ``error`` says why sources were not asked about, and ``ended`` whether that was Ctrl-C or the budget.
+    ``cost`` is that of this run in US dollars, without ``unknown`` calls of unknown cost; ``spent`` is what it took
+    from its budget; ``asked`` counts the requests that were answered in it. ``error`` says why not all were asked, and
+    ``ended`` whether that was Ctrl-C or the budget.
     """
 
     model: str
     drafter: str
+    asked: int = field(default=0, kw_only=True)
+    calls: int = field(default=0, kw_only=True)
+    cost: float = field(default=0.0, kw_only=True)
+    spent: float = field(default=0.0, kw_only=True)
+    unknown: int = field(default=0, kw_only=True)
+    ended: Ending | None = field(default=None, kw_only=True)
+    error: QuatiPoolError | None = field(default=None, kw_only=True)
+
+    def count(self, answers: Answers, requests: int, budget: float | None, one: str, everything: str) -> None:
+        """Counts the answers to so many requests, each of which is called ``one``, and all of them ``everything``.
+        ``budget`` is that of the command."""
+        self.asked += answers.asked
+        self.calls += answers.calls
+        self.cost += answers.cost
+        self.spent += answers.spent
+        self.unknown += answers.unknown
+        self.ended = answers.ended
+        why = answers.cut_short(requests, budget, self.spent, one)
+        if why is not None:
+            again = "run the same command again: what is written is kept"
+            self.error = QuatiPoolError(f"{self.model} was not asked for {everything} ({why}); {again}")
+
+
+@dataclass(eq=False)
+class DraftReport(Asked):
+    """The drafts of one run. ``wanted`` is how many were asked for, which may be more than there are sources."""
+
     origin: str
     wanted: int
     outcomes: list[Outcome] = field(default_factory=list)
     path: Path | None = None
-    asked: int = 0
-    calls: int = 0
-    cost: float = 0.0
-    unknown: int = 0
-    ended: Ending | None = None
-    error: QuatiPoolError | None = None
 
     @property
     def statuses(self) -> Counter[str]:

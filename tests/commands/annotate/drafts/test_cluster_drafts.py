@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -55,7 +54,7 @@ from tests.commands.annotate.drafts.drafting import (
 from tests.commands.annotate.drafts.drafting import run as run_any
 from tests.commands.annotate.drafts.test_drafting import started
 from tests.llm.server import PROBE, ServerProcess, draft_of
-from tests.patience import PATIENCE
+from tests.other_processes import comes_true
 
 __all__ = ["cli"]
 
@@ -299,10 +298,7 @@ def test_a_run_that_is_killed_is_gone_on_with(server: ServerProcess, tmp_path: P
     path = cluster_workspace(tmp_path, 7)
     with started(path, "clusters", 21) as first:
         kept = path.parent / "cache" / "drafts" / "fake.jsonl"
-        waited = time.monotonic() + PATIENCE
-        while not kept.exists() or kept.read_bytes().count(b"\n") < 8:
-            assert time.monotonic() < waited
-            time.sleep(0.02)
+        assert comes_true(lambda: kept.exists() and kept.read_bytes().count(b"\n") >= 8)
         first.send_signal(signal.SIGKILL)
     in_flight = calls(server) - 8
     assert 0 < in_flight <= chosen_answerer(load_config(path, writing=True), "fake").parameters.concurrency

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -48,7 +47,7 @@ from tests.commands.annotate.drafts.drafting import (
     written,
 )
 from tests.llm.server import ServerProcess, draft_of
-from tests.patience import PATIENCE
+from tests.other_processes import comes_true
 
 ROOT = Path(__file__).parents[4]
 
@@ -446,10 +445,7 @@ def test_a_run_that_is_killed_is_gone_on_with(server: ServerProcess, tmp_path: P
     path = corpus_workspace(tmp_path / "w")
     with started(path, origin) as first:
         kept = path.parent / "cache" / "drafts" / "fake.jsonl"
-        waited = time.monotonic() + PATIENCE
-        while not kept.exists() or kept.read_bytes().count(b"\n") < 15:
-            assert time.monotonic() < waited
-            time.sleep(0.02)
+        assert comes_true(lambda: kept.exists() and kept.read_bytes().count(b"\n") >= 15)
         first.send_signal(signal.SIGKILL)
     in_flight = calls(server) - 15
     assert 0 < in_flight <= chosen_answerer(load_config(path), "fake").parameters.concurrency

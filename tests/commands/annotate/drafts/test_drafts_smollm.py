@@ -17,9 +17,9 @@ from quati_pool.commands.annotate.drafts.checking import THRESHOLDS
 from quati_pool.llm.answer_prompts import RecordForm, Unreadable
 from tests.commands.annotate.authoring.rounds import TEXTS
 from tests.commands.annotate.drafts.drafting import items, journal, pira_workspace, run, with_judge, written
-from tests.llm.calling import free_port
 from tests.llm.test_other_server import well
 from tests.machine_parts import not_checked
+from tests.other_processes import free_port
 
 pytestmark = [pytest.mark.neural, pytest.mark.slow]
 
