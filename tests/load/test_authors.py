@@ -63,7 +63,8 @@ class Author(threading.Thread):
     def run(self) -> None:
         try:
             view = self._ask("open", {})
-            while not self._finished.is_set():
+            # Whoever takes the very last step back, does it again.
+            while view["stage"] != "end" or not self._finished.is_set():
                 if view["stage"] == "end":
                     time.sleep(0.1)
                     view = self._ask("next", {})
